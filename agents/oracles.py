@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from ..core.agent_kinds import CAPACITY, CHANCE, IDEAL, AgentKind
 from ..core.errors import SpanLabError
-from ..paradigms import Answer, Percept, Truth
+from ..paradigms import Answer, Percept, ResponseKind, Truth
 from ..paradigms.responses import SerialOrder
 from .base import Agent, AgentOptions, Episode, Response, TrialContext
 
@@ -76,6 +76,7 @@ class LimitedCapacity:
     ``decay``. What is not remembered is guessed.
 
     A question is about the item at its serial position, where the trial records one, else about one of the items, each equally likely and none twice.
+    Where a list is answered at once, all items of the list come in, also those before the ones that are asked for.
     Where more is asked than there are items (memory is updated all along), each question finds its item with the probability of one that came ``set_size``
     questions before. A question for which nothing need be held (``set_size`` 0) is answered correctly, and takes nothing from the others.
 
@@ -111,7 +112,7 @@ class _Buffer:
         if percept.ask is None or truth.answer is None:
             return None
         several = isinstance(truth.answer, tuple)
-        size = len(truth.answer) if isinstance(truth.answer, tuple) else _set_size(truth)
+        size = _list_length(percept.ask.kind, truth.answer) if isinstance(truth.answer, tuple) else _set_size(truth)
         if size == 0:
             return truth.answer
         if self._kept is None:
@@ -145,8 +146,7 @@ class _Buffer:
         """What is remembered in its place, and guesses in the others."""
         assert self._kept is not None
         positions = kind.positions or range(1, len(right) + 1)
-        ranks = [sorted(positions).index(position) + 1 for position in positions]
-        known = {place for place, rank in enumerate(ranks) if rank in self._kept}
+        known = {place for place, position in enumerate(positions) if position in self._kept}
         guesses = list(kind.guess(self._random)[: len(right)])  # type: ignore[index]
         if not kind.repeats:
             given = {right[place] for place in known}
@@ -166,6 +166,11 @@ class _Buffer:
             assert isinstance(guess, tuple)
             guesses += [cell for cell in guess if cell not in known and cell not in guesses]
         return tuple([*known, *guesses][: len(presented)])
+
+
+def _list_length(kind: ResponseKind, right: tuple[int | str | None, ...]) -> int:
+    """How many items came in before they are all asked for: more than are asked for where only the last ones are."""
+    return max(kind.positions) if isinstance(kind, SerialOrder) and kind.positions else len(right)
 
 
 def _set_size(truth: Truth) -> int:

@@ -28,7 +28,7 @@ _OURS = (
     Effect(
         name="serial_position",
         title="correct by serial position",
-        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs"),
+        paradigms=("vsr", "vsrec", "lsr", "sfr", "vir", "cs", "digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
         x="serial_position",
         x_title="serial position",
         panels=("list_length",),
@@ -40,7 +40,7 @@ _OURS = (
     Effect(
         name="primacy_recency",
         title="primacy and recency",
-        paradigms=("vsr", "vsrec", "lsr", "sfr"),
+        paradigms=("vsr", "vsrec", "lsr", "sfr", "digit_span", "corsi", "operation_span", "symmetry_span"),
         x="list_length",
         x_title="list length",
         panels=("index",),
@@ -319,7 +319,7 @@ _OURS = (
     Effect(
         name="transpositions",
         title="transpositions by distance",
-        paradigms=("vsr", "lsr"),
+        paradigms=("vsr", "lsr", "digit_span", "corsi", "operation_span", "symmetry_span"),
         x="distance",
         x_title="distance from the right position",
         panels=("list_length",),
@@ -334,7 +334,7 @@ _OURS = (
     Effect(
         name="recall_errors",
         title="kinds of errors in serial recall",
-        paradigms=("vsr", "lsr"),
+        paradigms=("vsr", "lsr", "digit_span", "corsi", "operation_span", "symmetry_span"),
         x="list_length",
         x_title="list length",
         panels=("error",),
@@ -349,7 +349,7 @@ _OURS = (
     Effect(
         name="list_scores",
         title="scores of whole lists",
-        paradigms=(),
+        paradigms=("digit_span", "corsi", "operation_span", "symmetry_span", "running_span"),
         x="asked_for",
         x_title="items asked for",
         panels=("score",),

@@ -63,8 +63,12 @@ class Rule:
         return cls(stairs=tuple(record["stairs"]), **cast(dict[str, Any], rest))
 
     def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether a trial with these scores was a correct one; answers beyond the presented items do not count."""
-        items = [bool(score["correct"]) for score in scores if score["correct_answer"] is not None]
+        """Whether a trial with these scores was a correct one.
+
+        In free recall, answers beyond the presented items do not count. In a sequence they count as wrong: a list with an item too many was not repeated
+        correctly.
+        """
+        items = [bool(score["correct"]) for score in scores if score["correct_answer"] is not None or score.get("edit_distance") is not None]
         return bool(items) and sum(items) >= self.share * len(items) - 1e-9
 
 

@@ -13,6 +13,8 @@ from ..stimulus import STIMULI, Stimulus
 
 Box = Annotated[tuple[int, int, int, int], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
 Boxes = Annotated[tuple[Box, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+#: Colours that words leave out, because only the light tells blocks apart.
+_COLOUR, _LIGHT = "#6b7280", "#ffd21f"
 
 
 @STIMULI.register
@@ -23,8 +25,8 @@ class Blocks(Stimulus):
 
     areas: Boxes = Field(description="where each block is, as [x0, y0, x1, y1] in canvas units")
     lit: int | None = Field(None, description="the block that is lit, from 0; none when not given")
-    colour: ColourName = Field("#6b7280", description="colour of the blocks")
-    light: ColourName = Field("#ffd21f", description="colour of the one that is lit")
+    colour: ColourName = Field(_COLOUR, description="colour of the blocks")
+    light: ColourName = Field(_LIGHT, description="colour of the one that is lit")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -43,5 +45,8 @@ class Blocks(Stimulus):
             yield Rectangle(x0, y0, x1 - 1, y1 - 1, rgb(self.light if number == self.lit else self.colour), COLOURS["black"])
 
     def words(self) -> str:
-        many = f"{len(self.areas)} {colour_words(self.colour)} blocks"
-        return f"{many}, none of them lit." if self.lit is None else f"{many}; block {self.lit + 1} is lit ({colour_words(self.light)})."
+        named = (self.colour, self.light) != (_COLOUR, _LIGHT)
+        many = f"{len(self.areas)} {colour_words(self.colour)} blocks" if named else f"{len(self.areas)} blocks"
+        if self.lit is None:
+            return f"{many}, none of them lit."
+        return f"{many}; block {self.lit + 1} is lit{f' ({colour_words(self.light)})' if named else ''}."

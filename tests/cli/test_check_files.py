@@ -234,8 +234,8 @@ def told_of(name: str, seeds: int = 3) -> Any:
     return prospects(rehearsed(trials).to_pandas(), paradigm.name)
 
 
-#: Paradigms with a factor that no effect shows: the share of congruent markers, how different the other pattern is.
-UNNAMED = ("sts_congruency", "delayed_match")
+#: Paradigms with a factor that no effect shows: the share of congruent markers, how different the other pattern is, the direction of recall.
+UNNAMED = ("sts_congruency", "delayed_match", "digit_span", "corsi")
 
 
 @pytest.mark.parametrize("name", [name for name in list_paradigms() if "nback" not in name and name not in ("cd_noise", "lsr_long")])

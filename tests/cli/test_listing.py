@@ -70,7 +70,7 @@ def test_filters_find_what_they_should(run: Run, arguments: list[str], expected:
     assert set(listed(out)) == expected
 
 
-FAMILIES = "Continuous report, N-back, Recognition, WorM, WorM variants"
+FAMILIES = "Continuous report, N-back, Recognition, Span tests, WorM, WorM variants"
 MISTAKES: list[tuple[list[str], str]] = [
     (["--family", "Wrom"], f"no paradigm here has the family 'Wrom'; did you mean 'WorM'? The families are: {FAMILIES}"),
     (["--domain", "VERBL"], "no paradigm here has the domain 'VERBL'; did you mean 'verbal'? The domains are: spatial, temporal, verbal, visual"),

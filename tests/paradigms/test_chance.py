@@ -22,7 +22,7 @@ from scipy import stats
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import SAMPLERS, Answer, Generator, Paradigm, ResponseKind, Step, compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import boxes, chance_rows, guess_odds
-from spanlab.paradigms.responses import Cells, Choice, Continuous
+from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder
 
 PARADIGMS = list_paradigms()
 GENERATORS: tuple[Generator, ...] = ("corrected", "published")
@@ -109,8 +109,12 @@ class Question:
 
     @property
     def answer(self) -> tuple[int, ...]:
-        """Where the answer stands among those that are allowed: the same option may be another word in every trial."""
+        """Where the answer stands among those that are allowed: the same option may be another word in every trial. Of a sequence, each place has numbers of
+        its own."""
         assert self.step.truth.answer is not None
+        if isinstance(self.kind, SerialOrder):
+            assert isinstance(self.step.truth.answer, tuple)
+            return tuple(place * self.kind.count + self.kind.values.index(item) for place, item in enumerate(self.step.truth.answer) if item is not None)
         target = self.kind.target(self.step.truth.answer)
         return target if isinstance(target, tuple) else (target,)
 
@@ -155,7 +159,15 @@ def guesser(learnt: list[Question], knows: Callable[[Question], Hashable]) -> Ca
     seen: defaultdict[Hashable, Counter[int]] = defaultdict(Counter)
     for one in learnt:
         seen[one.sort, knows(one)].update(one.answer)
-    return lambda one: {answer for answer, _ in seen[one.sort, knows(one)].most_common(len(one.answer))}
+
+    def guess(one: Question) -> set[int]:
+        met = seen[one.sort, knows(one)]
+        if isinstance(one.kind, SerialOrder):  # one item for each place
+            many = one.kind.count
+            return {max(range(place * many, (place + 1) * many), key=met.__getitem__) for place in range(one.kind.take)}
+        return {answer for answer, _ in met.most_common(len(one.answer))}
+
+    return guess
 
 
 def worth(question: Question) -> tuple[float, ...]:

@@ -25,8 +25,9 @@ def test_the_library_is_complete() -> None:
     verbal = {f"nback_verbal{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     spatial = {f"nback_spatial{variant}" for variant in ("", "_noise", "_feedback", "_reasoning")}
     continuous = {"continuous_colour", "continuous_orientation"}
-    recognition = {"sternberg", "delayed_match"}
-    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | continuous | recognition
+    spans = {"digit_span", "corsi", "operation_span", "symmetry_span", "running_span"}
+    labs = continuous | spans | {"sternberg", "delayed_match"}
+    assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | labs
 
 
 @pytest.mark.parametrize("generator", GENERATORS)

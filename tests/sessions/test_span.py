@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session, session_design
 from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.responses import SerialOrder
 from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
 from spanlab.sessions.record.reader import read_events, staircase_of, trials_left
 from spanlab.sessions.record.staircase import Rule, Staircase
@@ -305,6 +307,15 @@ def test_a_span_test_goes_on_while_lists_of_a_length_are_right(answers: list[boo
             assert level in passed, "the next length comes when this one was passed"
         assert taken.count(False) <= failures
     assert test.over == (any(taken.count(False) >= failures for taken in by_level.values()) or LADDER[-1] in passed)
+
+
+@pytest.mark.parametrize(("given_answer", "correct"), [("1 2 3", True), ("1 2 3 4", False), ("1 2", False), ("1 3 2", False), ("1 2 3 blank", True)])
+def test_a_list_with_an_item_too_many_is_not_a_correct_one(given_answer: str, correct: bool) -> None:
+    kind = SerialOrder.model_validate({"options": 9, "take": 3, "free": True, "layout": "3x3"})
+    right, answer = kind.parse("1 2 3"), kind.parse(given_answer)
+    assert right is not None
+    scores = [asdict(score) for score in kind.score(answer, right)]
+    assert rule(rule="span").correct(scores) == correct
 
 
 def test_the_classical_rule_two_lists_a_length_and_an_end_after_two_failures() -> None:

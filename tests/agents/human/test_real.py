@@ -57,7 +57,7 @@ def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
     facts = bench(f"answered:keys,mouse:3:16:{name}")["answered"]
     answered_as_meant(facts, (name,))
     swapped = [fact for fact in facts if fact["swapped"]]
-    assert bool(swapped) == (name in ("cd", "cd_noise", "cs", "sc", "si", "sternberg", "sts", "sts_congruency"))
+    assert bool(swapped) == (name in ("cd", "cd_noise", "cs", "operation_span", "sc", "si", "sternberg", "sts", "sts_congruency", "symmetry_span"))
 
 
 def test_deadlines_of_the_speeded_paradigms(scenes: dict[str, Any]) -> None:

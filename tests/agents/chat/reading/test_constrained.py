@@ -19,7 +19,7 @@ from spanlab.agents.chat.reading.extraction import check_extraction, read
 from spanlab.agents.chat.reading.logprobs import answer_logprobs, answer_probabilities
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, ResponseKind, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice, Continuous
+from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder
 
 MATCH = Choice.model_validate({"options": ["m", "-"]})
 SIDES = Choice.model_validate({"options": ["left", "right"]})
@@ -49,6 +49,8 @@ def as_json(kind: ResponseKind, answer: Answer) -> Any:
     written = kind.write(answer)
     if isinstance(kind, Continuous):
         return int(written)
+    if isinstance(kind, SerialOrder):
+        return written.split()
     return written.split("; ") if isinstance(kind, Cells) else written
 
 
