@@ -129,7 +129,7 @@ def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
     from ..agents.chat.cost.totals import Prices
 
     chats = [spec for spec in agents if spec.startswith("chat:")]
-    found: dict[str, Prices] = {}
+    prices_of: dict[str, Prices] = {}
     for text in given or []:
         spec, equals, price = text.rpartition("=")
         if equals and spec not in chats:
@@ -145,10 +145,10 @@ def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
                 f"--price takes IN/OUT, what a million tokens cost that are read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'"
             ) from None
         for model in [spec] if equals else chats:
-            if model in found:
+            if model in prices_of:
                 raise SpanLabError(f"--price gives the price of '{model}' twice")
-            found[model] = prices
-    return found
+            prices_of[model] = prices
+    return prices_of
 
 
 def parse_generator(name: str) -> Generator:

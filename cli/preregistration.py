@@ -75,11 +75,11 @@ def _design(name: str, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
     blocks = len({trial.block for trial in real})
     text += f" A session has {len(real)} trials in {blocks} block{'s' * (blocks != 1)}" + (f", after {practice} trials of practice." if practice else ".")
     varied = [
-        f"{factor.replace('_', ' ')}: {', '.join(f'{level} ({found[level]})' for level in sorted(found, key=_in_order))}"
-        for factor, found in levels.items()
-        if len(found) > 1
+        f"{factor.replace('_', ' ')}: {', '.join(f'{level} ({counts[level]})' for level in sorted(counts, key=_in_order))}"
+        for factor, counts in levels.items()
+        if len(counts) > 1
     ]
-    fixed = [f"{factor.replace('_', ' ')} {next(iter(found))}" for factor, found in levels.items() if len(found) == 1]
+    fixed = [f"{factor.replace('_', ' ')} {next(iter(counts))}" for factor, counts in levels.items() if len(counts) == 1]
     text += f" Within people vary, with numbers of trials: {'; '.join(varied)}." if varied else " No factor varies in a session of this design."
     text += f" Fixed: {', '.join(fixed)}." if fixed else ""
     drawn = [factor for factor, one in paradigm.factors.items() if factor not in levels]

@@ -24,17 +24,17 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
     from ..agents.chat.cost.totals import money, short
     from ..sessions.evaluations.set_file import EvaluationSet
 
-    found = EvaluationSet(file, data)
+    evaluation_set = EvaluationSet(file, data)
     watcher = terminal()
     if status:
-        progress: Sequence[Progress] = found.progress()
+        progress: Sequence[Progress] = evaluation_set.progress()
     else:
-        check = found.check(watcher)
+        check = evaluation_set.check(watcher)
         if check["sessions"]:
             cost = f"; cost about {money(check['cost'])}" if check["cost"] else ""
             requests = f": about {check['requests']:,.0f} requests and {short(round(check['tokens']))} tokens{cost}" if check["requests"] else ""
-            watcher.say(f"{file.name}: {check['sessions']:,.0f} of {len(found.entries):,} sessions to begin{requests}")
-        progress = found.run(watcher)
+            watcher.say(f"{file.name}: {check['sessions']:,.0f} of {len(evaluation_set.entries):,} sessions to begin{requests}")
+        progress = evaluation_set.run(watcher)
     _print(progress)
     folders = [one.folder for one in progress if one.folder is not None]
     if report is not None and folders:

@@ -13,11 +13,11 @@ def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     ValueError
         when one occurs twice.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return found
+    return content
 
 
 def no_constant(name: str) -> NoReturn:

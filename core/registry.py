@@ -168,10 +168,10 @@ class Instances(Declarations[V]):
     own : those of SpanLab
     """
 
-    def __init__(self, sort: str, group: str, cls: type[V], own: Iterable[V] = ()) -> None:
+    def __init__(self, sort: str, group: str, cls: type[V], built_in: Iterable[V] = ()) -> None:
         super().__init__(sort, group)
         self._cls = cls
-        for value in own:
+        for value in built_in:
             self.add(value)
 
     @override

@@ -206,8 +206,8 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Itera
             made = _at(scheduler)
         else:
             made = _here(workers or 1)
-        with made as found:
-            yield found
+        with made as pool:
+            yield pool
 
 
 @contextmanager

@@ -175,8 +175,8 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
         sittings[sitting].append({**answer, **timed, "event_type": "answer", "trial_counts": True})
     names = [column.name for column in data.columns({name for row in rows for name in row}) if column.name not in (*_RENAMED, "phase")]
     columns = [*_EVENT_COLUMNS, *names]
-    for number, found in sorted(sittings.items()):
-        yield _Table(session, number + 1, "events", columns, sorted(found, key=lambda row: row["onset"]))
+    for number, sitting_rows in sorted(sittings.items()):
+        yield _Table(session, number + 1, "events", columns, sorted(sitting_rows, key=lambda row: row["onset"]))
 
 
 def _display(about: Mapping[str, Any], shown: Shown) -> dict[str, Any]:

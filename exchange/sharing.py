@@ -219,15 +219,15 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         raise SpanLabError("--key-file has the pseudonyms, and --real-ids does without them: leave out one of the two")
     if options.key_file is not None and options.key_file.resolve().is_relative_to(place.resolve()):
         raise SpanLabError(f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}")
-    found = [(folder, read_session(folder)) for folder in find_sessions(sources)]
-    people = sorted({info["participant"] for _, info in found if kind_named(info["agent_kind"]).person})
+    infos = [(folder, read_session(folder)) for folder in find_sessions(sources)]
+    people = sorted({info["participant"] for _, info in infos if kind_named(info["agent_kind"]).person})
     wanted = [name.strip() for name in (options.fields or "").split(",") if name.strip()]
-    _check_fields(wanted, [info for _, info in found])
+    _check_fields(wanted, [info for _, info in infos])
     labels = _own_ids(people) if options.real_ids else _pseudonyms(people, options.key_file)
-    machines = _machine_labels([info for _, info in found], set(labels.values()))
+    machines = _machine_labels([info for _, info in infos], set(labels.values()))
     sessions: list[SharedSession] = []
     participants: dict[str, SharedParticipant] = {}
-    for folder, info in found:
+    for folder, info in infos:
         events = [] if PARTS in info else read_events(folder)
         if PARTS not in info and not finished_trials(events):
             report.note(f"NOTE a session of {info['paradigm']} has no finished trial, and is left out: {folder}")

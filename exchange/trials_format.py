@@ -223,9 +223,9 @@ class TrialsFormat(Format[R, W]):
         names: set[str] = set()
         left_out = 0
         for item in self._guarded(source, lambda: given.trials, (GivenTrial, Problem)):
-            found = item if isinstance(item, Problem) else self._looked_into(source, given, item, names)
-            left_out += isinstance(found, Problem)
-            yield found
+            trial = item if isinstance(item, Problem) else self._looked_into(source, given, item, names)
+            left_out += isinstance(trial, Problem)
+            yield trial
         origin["left_out"] = left_out
 
     def _looked_into(self, source: Path, given: TrialSet, item: GivenTrial, names: set[str]) -> GivenTrial | Problem:

@@ -91,8 +91,8 @@ def answers_of(
     answers: Any = agent.answer(contexts, trials) if add_states is None else agent.answer(contexts, trials, hidden.__setitem__)
     lengths, wanted = _lengths(answers), [len(trial) for trial in trials]
     if lengths != wanted:
-        found = _shown(answers) if lengths is None else f"answers to {_counts(lengths)}"
-        raise SpanLabError(f"{agent.name} gave {found} for {_counts(wanted)}; expected from answer() is a list with a list for each trial: {_FAULT}")
+        returned = _shown(answers) if lengths is None else f"answers to {_counts(lengths)}"
+        raise SpanLabError(f"{agent.name} gave {returned} for {_counts(wanted)}; expected from answer() is a list with a list for each trial: {_FAULT}")
     if add_states is not None:
         if lacking := [number for number in range(len(trials)) if number not in hidden]:
             raise SpanLabError(f"{agent.name} kept the hidden states of {len(trials) - len(lacking)} of {len(trials)} trials: {_FAULT}")

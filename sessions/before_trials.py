@@ -74,8 +74,8 @@ class Apart:
                 if list_of(trial) not in self._lists | new_lists:
                     break
                 trial = self._example(levels, number * _TRIES + tries)
-            new_lists.add(found := list_of(trial))
-            if found in self._lists:
+            new_lists.add(new_list := list_of(trial))
+            if new_list in self._lists:
                 self.shared.append(f"example {number + 1} of {', '.join(f'{name} {level}' for name, level in levels.items())}")
             yield _worked(trial)
 

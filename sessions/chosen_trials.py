@@ -151,9 +151,9 @@ def pair_trials(
         if any(planned_trial.varies for planned_trial in planned):
             raise SpanLabError(f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it: choose another --design")
         source = {"session": "", "seed": seed, "design": design or "human"}
-    found = paired_plan(loaded, base, planned, drawn_by, seed)
-    pairing = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*found.shared], "own": [*found.fresh]}
-    return ChosenTrials(loaded, found.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": pairing})
+    paired = paired_plan(loaded, base, planned, drawn_by, seed)
+    pairing = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*paired.shared], "own": [*paired.fresh]}
+    return ChosenTrials(loaded, paired.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": pairing})
 
 
 def _with_levels(base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path) -> list[PlannedTrial]:

@@ -237,9 +237,9 @@ def said_after(paradigm: Paradigm, taken: TakenTrial, following: TakenTrial | No
     if not is_practice(taken.key):
         return []
     practice = paradigm.practice
-    told = [result_of([line["scores"] for line in taken.asked], language)] if practice is not None and practice.feedback else []
+    sentences = [result_of([line["scores"] for line in taken.asked], language)] if practice is not None and practice.feedback else []
     ends = following is not None and not is_practice(following.key)
-    return [*told, *([sentence("session.main_body", language)] if ends else [])]
+    return [*sentences, *([sentence("session.main_body", language)] if ends else [])]
 
 
 class PracticeHost(Protocol):

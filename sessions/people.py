@@ -67,7 +67,7 @@ def session_names(data: Path) -> list[str]:
 def seeds_taken(names: list[str], paradigm: str) -> set[int]:
     """The seeds of all sessions of a paradigm, by their names."""
     pattern = re.compile(re.escape(paradigm) + r"-.*-s(\d+)(-\d+)?")
-    return {int(found[1]) for name in names if (found := pattern.fullmatch(name))}
+    return {int(match[1]) for name in names if (match := pattern.fullmatch(name))}
 
 
 def begin_with_somebody(

@@ -77,9 +77,9 @@ def recovered(
     lines : of ``transcripts.jsonl``
     """
     settings = info["agent_settings"]
-    found: dict[str, Sentences] = {}
+    questions: dict[str, Sentences] = {}
     if settings.get("wording") != "full" or not agent.kind.reads:
-        return found
+        return questions
     kinds = _asked(paradigm, plan, info["generator"], events, {line["trial"] for line in lines})
     seen_trials: set[str] = set()
     for line in lines:
@@ -95,12 +95,12 @@ def recovered(
             if len(then) == len(legends):
                 by_legend = dict(zip(legends, then, strict=True))
                 for key, words in now.items():
-                    found.setdefault(key, {"legend": by_legend[words["legend"]], "question": words["question"], "form": words["form"]})
+                    questions.setdefault(key, {"legend": by_legend[words["legend"]], "question": words["question"], "form": words["form"]})
         last, key = _texts(line["sent"][-1])[-1:], asked[line["ask"] - 1].record_key()
         again = str(settings.get("reask_text", ""))
-        if last and key in found and not (again and last[0].startswith(again)):
-            found[key] = {"legend": found[key]["legend"], "question": last[0], "form": found[key]["form"]}
-    return found
+        if last and key in questions and not (again and last[0].startswith(again)):
+            questions[key] = {"legend": questions[key]["legend"], "question": last[0], "form": questions[key]["form"]}
+    return questions
 
 
 def _texts(message: Mapping[str, Any]) -> list[str]:

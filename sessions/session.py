@@ -460,10 +460,10 @@ def _names(stem: str) -> Iterable[str]:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
+    versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
     for package in ("spanlab", *_PACKAGES):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -47,13 +47,13 @@ def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
     SpanLabError
         when one is not understood.
     """
-    found: dict[str, Any] = {}
+    codes: dict[str, Any] = {}
     for change in changes or ():
         name, sign, value = change.partition("=")
         keys = name.split(".")
         if not sign or not all(keys):
             raise SpanLabError(f"a trigger code is given as NAME=CODE, such as phases.probe=20 or responses.same=31; found '{change}'")
-        below = found
+        below = codes
         for key in keys[:-1]:
             below = below.setdefault(key, {})
             if not isinstance(below, dict):
@@ -61,7 +61,7 @@ def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
         if keys[-1] in below:
             raise SpanLabError(f"'{name}' is given twice")
         below[keys[-1]] = None if value == "none" else [scalar(one) for one in value.split(",")] if name == "shared" else scalar(value)
-    return found
+    return codes
 
 
 #: columns of :func:`sent_triggers`

@@ -25,8 +25,8 @@ _CLOSE = 4096
 
 def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """A column as whole numbers from 0 in the order of its sorted values, and these values; -1 stands for missing."""
-    codes, found = _factorized(column)
-    values = [value.item() if isinstance(value, np.generic) else value for value in found]
+    codes, distinct = _factorized(column)
+    values = [value.item() if isinstance(value, np.generic) else value for value in distinct]
     order = sorted(range(len(values)), key=lambda at: (isinstance(values[at], str), values[at]))
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
@@ -131,8 +131,8 @@ def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.
     for name in columns:
         starts[1:] |= changes(table[name])
     at = np.flatnonzero(starts)
-    found = [apart(table[name].iloc[at]) for name in columns]
-    number, names = pd.factorize(packed([codes for codes, _ in found], [size for _, size in found], sort=False))
+    columns_of_codes = [apart(table[name].iloc[at]) for name in columns]
+    number, names = pd.factorize(packed([codes for codes, _ in columns_of_codes], [size for _, size in columns_of_codes], sort=False))
     return number[np.cumsum(starts) - 1], at[first_rows(number, len(names))]
 
 
@@ -172,7 +172,7 @@ def plain_value(value: object) -> Any:
     if not isinstance(value, str):
         return value.item() if isinstance(value, np.generic) else value
     try:
-        found = json.loads(value)
+        decoded_value = json.loads(value)
     except ValueError:
         return value
-    return value if isinstance(found, (list, dict)) else found
+    return value if isinstance(decoded_value, (list, dict)) else decoded_value

@@ -1,7 +1,7 @@
 """Rules that exclude answers, trials, sessions or participants. The report shows what each rule judged, whom it excluded, and because of which value.
 
-A rule is data: what to leave out, the measure and the bounds that it must lie below or above, whose answers are judged, and why. Rules are applied one after another,
-each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and invalid ones
+A rule is data: what to leave out, the measure and the bounds that it must lie below or above, whose answers are judged, and why. Rules are applied one after
+another, each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and invalid ones
 are wrong), within a paradigm; a participant, session or trial that is left out goes with all of its rows, practice included. Where a measure is not known, such
 as the reaction time of a machine, a rule leaves nobody out, and the report counts it.
 """
@@ -280,8 +280,8 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         """Of each trial by ``how`` (a step counts once), then the mean of a session's trials."""
         steps = pd.DataFrame({"unit": unit, "trial": trial, "step": items["step"].to_numpy(), "value": values.to_numpy(float)})
         once = steps.groupby(["unit", "trial", "step"], dropna=False)["value"].max().groupby(level=["unit", "trial"])
-        found = once.sum(min_count=1) if how == "sum" else once.max()
-        return found.groupby(level="unit").mean()
+        by_trial = once.sum(min_count=1) if how == "sum" else once.max()
+        return by_trial.groupby(level="unit").mean()
 
     def deviation() -> pd.Series:
         person = _codes(items, _KEYS["participants"])
@@ -293,7 +293,7 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
     def of_trial(name: str) -> Callable[[], pd.Series]:
         return lambda: of_trials(number(name), "max")
 
-    found: Mapping[MeasureName, Callable[[], pd.Series]] = {
+    measures: Mapping[MeasureName, Callable[[], pd.Series]] = {
         "accuracy": lambda: each(items["correct"], "mean"),
         "above_chance": lambda: each(items["correct"], "mean") - each(number("chance"), "mean"),
         "above_blind": lambda: each(items["correct"], "mean") - each(number("blind"), lambda blind: blind.mean(skipna=False)),
@@ -313,7 +313,7 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         "answers": lambda: each(items["correct"], "size"),
         "attempts": lambda: each(number("attempts"), "max"),
     }
-    return found[rule.where]()
+    return measures[rule.where]()
 
 
 def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:

@@ -105,13 +105,13 @@ def _tolerances(scored: Scored) -> list[str]:
     """What counts as right where answers are on a continuous scale, for each paradigm with such answers."""
     if "tolerance" not in scored.items.columns:
         return []
-    found: list[str] = []
+    notes: list[str] = []
     for paradigm, part in scored.parts.items():
         known = sorted(set(float(value) for value in decoded(part.items["tolerance"]).dropna()))
         if known:
             listed = " or ".join(f"{value:g}°" for value in known)
-            found.append(f"{paradigm}: an answer on the continuous scale counts as right when its error is at most {listed}, as the paradigm declares.")
-    return found
+            notes.append(f"{paradigm}: an answer on the continuous scale counts as right when its error is at most {listed}, as the paradigm declares.")
+    return notes
 
 
 def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]) -> tuple[list[pd.DataFrame], Exclusions]:
@@ -245,7 +245,7 @@ def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[st
 
 def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
     """For each paradigm, how answers of networks were read out: among the allowed ones or over the whole head."""
-    found: dict[tuple[str, str], set[str]] = {}
+    agents_of: dict[tuple[str, str], set[str]] = {}
     for facts in sessions:
         if facts.kind == NETWORK.name:
             network: Any = (read_session(facts.folder).get("paradigm_data") or {}).get("network") or {}
@@ -254,8 +254,8 @@ def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
             among = f"; a guess among all {head} classes is right once in {head} times" if isinstance(head, int) and head > 1 else ""
             everywhere = f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
             how = everywhere if whole else "among the allowed ones"
-            found.setdefault((facts.paradigm, how), set()).add(facts.agent)
+            agents_of.setdefault((facts.paradigm, how), set()).add(facts.agent)
     notes: dict[str, tuple[str, ...]] = {}
-    for (paradigm, how), agents in sorted(found.items()):
+    for (paradigm, how), agents in sorted(agents_of.items()):
         notes[paradigm] = (*notes.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were read out {how}.")
     return notes

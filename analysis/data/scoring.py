@@ -71,11 +71,11 @@ class Scored:
         cuts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
         runs = len(cuts) + 1 == len(names)  # rows that stand together need no copy
         where = {int(codes[start]): slice(start, end) for start, end in pairwise([0, *cuts, len(codes)])} if runs else {}
-        found = {}
+        by_paradigm = {}
         for number, name in enumerate(names):
             items = self.items.iloc[where[number]] if runs else self.items[codes == number]
-            found[name] = Scored(items.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
-        return found
+            by_paradigm[name] = Scored(items.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
+        return by_paradigm
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -167,10 +167,10 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     table = _typed(responses, left_out)
     del responses
     for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
-        found = table[name]
-        if found.any():
-            left_out[f"{name} used" if wanted else name] = int(found.sum())
-            table = table if wanted else table[~found]
+        marked = table[name]
+        if marked.any():
+            left_out[f"{name} used" if wanted else name] = int(marked.sum())
+            table = table if wanted else table[~marked]
     warming = table["warm_up"]
     if warming.any():
         left_out["warm_up"] = int(warming.sum())

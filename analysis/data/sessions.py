@@ -108,7 +108,7 @@ def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
     """The sessions among some folders, or in data folders, and in plain sentences what is none, damaged, or not to be compared."""
     folders, problems = _folders(paths)
     names: set[str] = set()
-    found = []
+    sessions = []
     for folder in folders:
         try:
             session = read_session(folder)
@@ -125,8 +125,8 @@ def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
         if name in names:
             name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
         names.add(name)
-        found.append(Head(folder, name, session))
-    return found, problems
+        sessions.append(Head(folder, name, session))
+    return sessions, problems
 
 
 #: What a damaged file may raise; it must not hide the other sessions.
@@ -157,9 +157,9 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
     """
     import pandas as pd
 
-    found, problems = heads(paths)
+    session_heads, problems = heads(paths)
     tables, sessions = [], []
-    for head in found:
+    for head in session_heads:
         try:
             table = read_responses(head.folder)
         except DAMAGE as error:
@@ -205,15 +205,15 @@ def unfinished(facts: SessionFacts) -> list[str]:
 
 
 def _folders(paths: Iterable[str | Path]) -> tuple[list[Path], list[str]]:
-    found: dict[Path, Path] = {}
+    folders: dict[Path, Path] = {}
     problems: list[str] = []
     for path in paths:
         try:
             for folder in find_sessions([path]):
-                found.setdefault(folder.resolve(), folder)
+                folders.setdefault(folder.resolve(), folder)
         except SpanLabError as error:
             problems.append(str(error))
-    return list(found.values()), problems
+    return list(folders.values()), problems
 
 
 def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None = None, failed: Mapping[str, int] | None = None) -> SessionFacts:

@@ -121,12 +121,14 @@ def _workbook(file: Path) -> tuple[_Source, str, int, str]:
     sheets = [[list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
     titles = [sheet.title for sheet in book.worksheets]
     book.close()
-    found = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(cell).strip() for cell in rows[0]}]
-    if len(found) > 1:
-        raise SpanLabError(f"{file} has several sheets with responses ({', '.join(titles[at] for at in found)}): save the right one as a file of its own")
-    if not found:
+    with_responses = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(cell).strip() for cell in rows[0]}]
+    if len(with_responses) > 1:
+        raise SpanLabError(
+            f"{file} has several sheets with responses ({', '.join(titles[at] for at in with_responses)}): save the right one as a file of its own"
+        )
+    if not with_responses:
         raise SpanLabError(f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md lists the columns)")
-    rows = [row for row in sheets[found[0]] if any(cell is not None for cell in row)]
+    rows = [row for row in sheets[with_responses[0]] if any(cell is not None for cell in row)]
     wide = max((at + 1 for at, cell in enumerate(rows[0]) if cell is not None), default=0)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -189,7 +191,7 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
             mended = pyarrow.array([text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in distinct])
             table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
     if commas and (points or not everywhere):
-        both = [f"{value} in column {name}" for found in (commas, points) for name, value in list(found.items())[:1]]
+        both = [f"{value} in column {name}" for values in (commas, points) for name, value in list(values.items())[:1]]
         raise SpanLabError(f"{file} has numbers with commas ({' and '.join(both)}), and it is unclear whether these separate decimals or thousands")
     return table
 
@@ -197,5 +199,5 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
 def _truths(values: Sequence[str | None]) -> dict[str | None, str]:
     """``true`` or ``false`` for each value of a column that holds nothing else, as any spreadsheet writes them; empty for every other column."""
     words = {text: text.strip().lower() for text in values if text is not None and text.strip()}
-    found: dict[str | None, str] = {text: "true" if word in YES else "false" for text, word in words.items() if word in _TRUTHS}
-    return found if len(found) == len(words) else {}
+    truths: dict[str | None, str] = {text: "true" if word in YES else "false" for text, word in words.items() if word in _TRUTHS}
+    return truths if len(truths) == len(words) else {}

@@ -61,7 +61,7 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
     settings: dict[tuple[str, str, str], set[str]] = {}
     for paradigm, (kind, agent, settings_hash, _) in everybody:
         settings.setdefault((paradigm, kind, agent), set()).add(settings_hash)
-    several = {(kind, agent) for (_, kind, agent), found in settings.items() if len(found) > 1}
+    several = {(kind, agent) for (_, kind, agent), hashes in settings.items() if len(hashes) > 1}
 
     def name(kind: str, agent: str, settings_hash: str, label: str) -> str:
         if kind == PARTICIPANT.name:
@@ -112,10 +112,10 @@ def listed(names: Sequence[str]) -> str:
 
 def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """The identifiers of the trials that each answerer took in one paradigm: by agent and person (empty for machines)."""
-    found: dict[str, dict[str, frozenset[str]]] = {}
+    trials: dict[str, dict[str, frozenset[str]]] = {}
     for (agent, person), identifiers in items.groupby(["agent", "participant"], sort=True, observed=True)["trial_id"]:
-        found.setdefault(str(agent), {})[str(person)] = frozenset(identifiers.unique()) - {""}
-    return found
+        trials.setdefault(str(agent), {})[str(person)] = frozenset(identifiers.unique()) - {""}
+    return trials
 
 
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
@@ -270,10 +270,10 @@ def condition_looks(labels: Sequence[str], *, ordered: bool = False) -> list[Loo
     labels : of the conditions, in their order
     ordered : whether they are steps of one scale (list lengths), and so from dark to light
     """
-    found = []
+    looks_of = []
     for number, label in enumerate(labels):
         colours = _ORDERED if ordered else _NAMED
         place = round(number * (len(colours) - 1) / max(1, len(labels) - 1)) if ordered else number % len(colours)
         dash = _SOLID if ordered or number < len(colours) else _DASHED
-        found.append(Look(label, "condition", *colours[place], dash, 2.0, _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)], 46))
-    return found[::-1]
+        looks_of.append(Look(label, "condition", *colours[place], dash, 2.0, _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)], 46))
+    return looks_of[::-1]

@@ -89,7 +89,7 @@ class SessionTiming:
     def onset_errors(self) -> list[tuple[float, float, float]]:
         """For each onset of a run: s since the first one, ms by which it is off the plan, and ms by which it is off the refreshes that were counted. Runs lie
         on their refreshes as a whole (their median), so that no single onset, the first least of all, is taken as the measure of the others."""
-        found = []
+        errors = []
         for run in self.displays.runs:
             ends = [display.onset_ms + display.shown_ms - run[0].onset_ms for display in run]
             shown = [0, *accumulate(display.shown_frames for display in run)]
@@ -97,8 +97,8 @@ class SessionTiming:
             stray = [since - count * self.frame_ms for since, count in zip([0.0, *ends], shown, strict=True)]
             middle = statistics.median(stray)
             for since, off, count, plan in zip([0.0, *ends], stray, shown, planned, strict=True):
-                found.append((since / 1000.0, off - middle + (count - plan) * self.frame_ms, off - middle))
-        return found
+                errors.append((since / 1000.0, off - middle + (count - plan) * self.frame_ms, off - middle))
+        return errors
 
     def clumping(self) -> float | None:
         """The probability that reaction times lie as unevenly between two refreshes by chance (Rayleigh test); None for too few.
@@ -134,8 +134,8 @@ def session_timing(folder: Path) -> SessionTiming | None:
     if not displays.timed:
         return None
     apparatus = info.get("apparatus") or {}
-    found = refresh_ms(displays)
-    hz = apparatus.get("hz") or (1000.0 / found if found else None)
+    measured_ms = refresh_ms(displays)
+    hz = apparatus.get("hz") or (1000.0 / measured_ms if measured_ms else None)
     if hz is None:
         raise SpanLabError(f"{folder} does not have the refresh rate of its display: the session ended before its first trial did")
     steps: list[Mapping[str, Any]] = [event for event in events if event["event"] == "step" and event.get("shown")]
@@ -145,7 +145,7 @@ def session_timing(folder: Path) -> SessionTiming | None:
         displays=displays,
         hz=float(hz),
         by_screen=apparatus.get("frames_by") == "screen",
-        measured_ms=found,
+        measured_ms=measured_ms,
         keyboard=str(apparatus.get("keyboard") or ""),
         presses=tuple(_presses(steps, start)),
         clock=tuple(_clock(steps)),
@@ -158,15 +158,15 @@ def session_timing(folder: Path) -> SessionTiming | None:
 
 def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
     """How many presses had no effect, by why."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for event in events:
         notes = _notes_of(event)
         raw = event.get("raw")
         presses = [*(raw.get("presses", ()) if isinstance(raw, Mapping) else ()), *notes.get("presses", ())]
-        found.update(press["does"] for press in presses if press.get("does") in _IDLE)
-        found["late"] += len(notes.get("late", ())) + len(event.get("after_trial", ()))
-        found["between"] += len(notes.get("before_trial", ()))
-    return {why: count for why, count in found.items() if count}
+        counts.update(press["does"] for press in presses if press.get("does") in _IDLE)
+        counts["late"] += len(notes.get("late", ())) + len(event.get("after_trial", ()))
+        counts["between"] += len(notes.get("before_trial", ()))
+    return {why: count for why, count in counts.items() if count}
 
 
 def _notes_of(step: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -257,11 +257,11 @@ def read_timings(paths: Sequence[str | Path]) -> tuple[list[SessionTiming], list
     """
     timings, others = [], []
     for folder in find_sessions(paths):
-        found = session_timing(folder)
-        if found is None:
+        timing = session_timing(folder)
+        if timing is None:
             others.append(folder.name)
         else:
-            timings.append(found)
+            timings.append(timing)
     if not timings:
         raise SpanLabError("no display was shown for a given time in " + ", ".join(others) + ": only sessions at a window have timing")
     return timings, others

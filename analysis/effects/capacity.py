@@ -60,12 +60,12 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: 
     summed, and whole trials are resampled.
     """
     answers = cells[""]
-    found: dict[tuple[Any, ...], dict[bool, int]] = {}
+    pairs: dict[tuple[Any, ...], dict[bool, int]] = {}
     keys = [name for name in answers.keys.columns if name != "changed"]
     for number, key in enumerate(answers.keys.to_dict("records")):
-        found.setdefault(tuple(key[name] for name in keys), {})[bool(key["changed"])] = number
+        pairs.setdefault(tuple(key[name] for name in keys), {})[bool(key["changed"])] = number
     rows: list[dict[str, Any]] = []
-    for key, pair in found.items():
+    for key, pair in pairs.items():
         head = dict(zip(keys, key, strict=True))
         numbers = list(pair.values())
         counts = {name: sum(int(column[number]) for number in numbers) for name, column in answers.counts.items() if name != "oracle"}

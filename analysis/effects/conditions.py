@@ -180,14 +180,16 @@ def question_of(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: 
     if "record_transition" in items.columns and items["record_transition"].notna().any():
         raise SpanLabError(f"no {what} of d_prime: in {paradigm} the same two words answer two tasks, so that none of them stands for a signal; take correct")
     truth = decoded(items["correct_answer"]) if "correct_answer" in items.columns else None
-    found = [] if truth is None else sorted({str(one) for one in truth.dropna().unique()})
-    if truth is None or len(found) != 2 or not all(isinstance(one, str) for one in truth.dropna().unique()):
-        raise SpanLabError(f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has {plural(len(found), 'answer')}")
-    sides = next((pair for pair in SIDES if set(pair) == set(found)), None)
+    words_of = [] if truth is None else sorted({str(one) for one in truth.dropna().unique()})
+    if truth is None or len(words_of) != 2 or not all(isinstance(one, str) for one in truth.dropna().unique()):
+        raise SpanLabError(f"no {what} of d_prime: d′ is of questions that one of two words answers, and {paradigm} has {plural(len(words_of), 'answer')}")
+    sides = next((pair for pair in SIDES if set(pair) == set(words_of)), None)
     signal = (
-        sides[0] if sides else next((one for one in found if one in SIGNALS), next((one for one in found if found[found.index(one) - 1] in NOISE), found[1]))
+        sides[0]
+        if sides
+        else next((one for one in words_of if one in SIGNALS), next((one for one in words_of if words_of[words_of.index(one) - 1] in NOISE), words_of[1]))
     )
-    other = next(one for one in found if one != signal)
+    other = next(one for one in words_of if one != signal)
     for name in names:
         levels = truth.groupby(items[name].astype(str)).nunique()
         if (levels < 2).all():

@@ -73,37 +73,37 @@ def asked_on_a_scale(scored: Scored) -> pd.DataFrame:
 def _of_one(questions: pd.DataFrame, level: float, three: bool) -> dict[str, Any]:
     """Everything of one row of the table but its keys."""
     answered = questions[questions["error"].notna()]
-    found: dict[str, Any] = {"n_items": len(answered), "n_missing": len(questions) - len(answered)}
+    measures: dict[str, Any] = {"n_items": len(answered), "n_missing": len(questions) - len(answered)}
     periods = questions["period"].unique()
     if len(periods) > 1:
-        return found | {"note": "answers on scales that repeat after different angles: not put together"}
+        return measures | {"note": "answers on scales that repeat after different angles: not put together"}
     period = float(periods[0])
     factor = 2 * math.pi / period
     errors = answered["error"].to_numpy(float)
     mean, sd = circular_mean_sd(errors * factor)
-    found |= {"period": period, "mean_error": mean / factor, "sd_error": sd / factor}
-    found["mean_absolute_error"] = float(np.abs(errors).mean()) if len(errors) else math.nan
-    if found["sd_error"] < LEAST_SD:
-        return found | {"note": f"errors spread by less than {LEAST_SD:g}°: no distribution fitted"}
+    measures |= {"period": period, "mean_error": mean / factor, "sd_error": sd / factor}
+    measures["mean_absolute_error"] = float(np.abs(errors).mean()) if len(errors) else math.nan
+    if measures["sd_error"] < LEAST_SD:
+        return measures | {"note": f"errors spread by less than {LEAST_SD:g}°: no distribution fitted"}
     notes: list[str] = []
     for model in _MODELS[: 2 if three else 1]:
         values, why = _fitted(model, errors * factor, answered, factor, level)
-        found |= {f"{model}_{name}": value for name, value in values.items()}
+        measures |= {f"{model}_{name}": value for name, value in values.items()}
         if why and why not in notes:
             notes.append(why)
-    return found | {"note": "; ".join(notes)}
+    return measures | {"note": "; ".join(notes)}
 
 
 def _fitted(model: Model, errors: np.ndarray, answered: pd.DataFrame, factor: float, level: float) -> tuple[dict[str, float], str]:
     """The measures of one model with their intervals, in degrees; or nothing, and why."""
     others, components = None, len(COMPONENTS[model])
     if model == "three":
-        found = other_errors(answered)
-        if found is None:
+        deviations = other_errors(answered)
+        if deviations is None:
             return {}, "no non_targets recorded: no fit with swaps"
-        if not np.isfinite(found).any(1).all():
+        if not np.isfinite(deviations).any(1).all():
             return {}, "displays of a single item: no fit with swaps"
-        others = found * factor
+        others = deviations * factor
     if len(errors) < ENOUGH[model]:
         return {}, f"only {plural(len(errors), 'answer')}: {components} components are fitted from {ENOUGH[model]} on"
     fitted = fit_mixture(errors, others)

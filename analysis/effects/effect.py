@@ -148,20 +148,20 @@ class Effect:
         there = self.whole(responses, paradigm, sums=False).found.there
         return tuple(name for name in self.needs if name not in there)
 
-    def _lacking(self, found: Evidence, paradigm: str) -> str:
-        if not found.items:
+    def _lacking(self, evidence: Evidence, paradigm: str) -> str:
+        if not evidence.items:
             return f"{paradigm} has no scored answers."
-        if found.blocks:
+        if evidence.blocks:
             return f"{paradigm} is an N-back paradigm, which has figures of its own."
-        lacking = [name for name in self.needs if name not in found.there]
+        lacking = [name for name in self.needs if name not in evidence.there]
         if lacking:
             return f"{paradigm} has no {' and no '.join(lacking)}."
-        if len(found.conditions) < 2:
-            absent = f"no {self.x_title}" if self.x not in found.there else "no answers that this figure can use"
+        if len(evidence.conditions) < 2:
+            absent = f"no {self.x_title}" if self.x not in evidence.there else "no answers that this figure can use"
             about = " that this figure can use" if self.prepare else ""
-            many = f"only one value of {self.x_title}{about} ({_plain(next(iter(found.conditions)))})" if found.conditions else absent
+            many = f"only one value of {self.x_title}{about} ({_plain(next(iter(evidence.conditions)))})" if evidence.conditions else absent
             return f"{paradigm} has {many}, so there is nothing to compare."
-        return "" if found.valued else f"{paradigm} has no {self.measure}."
+        return "" if evidence.valued else f"{paradigm} has no {self.measure}."
 
     def evidence(self, scored: Scored | None, *, who: Sequence[str] = WHO, sums: bool = True, forced: bool = False) -> Evidence:
         """The evidence for this effect in the items of one paradigm, or in a part of them.
@@ -201,10 +201,10 @@ class Effect:
         if isinstance(scored, Scattered):
             return scored.wholes.get((paradigm, self.name), Whole())
         for asked in (True, sums):  # with its sums it tells all that it tells without them
-            if (found := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
-                return found
-        found = scored.known[self, paradigm, tuple(who), sums] = whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
-        return found
+            if (known_whole := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
+                return known_whole
+        known_whole = scored.known[self, paradigm, tuple(who), sums] = whole([self.evidence(scored.parts.get(paradigm), who=who, sums=sums)])
+        return known_whole
 
     def table(self, responses: pd.DataFrame | Scored, paradigm: str, *, human: str | None = None, **options: Any) -> pd.DataFrame:
         """The tidy table of the effect in one paradigm.
@@ -224,14 +224,14 @@ class Effect:
         import pandas as pd
 
         scored, plain = _scored(responses), not options
-        found = self.whole(scored, paradigm, who=options.pop("who", WHO))
-        if self._lacking(found.found, paradigm):
+        evidence = self.whole(scored, paradigm, who=options.pop("who", WHO))
+        if self._lacking(evidence.found, paradigm):
             return published_curve("", self.by)
-        table = self.make(found.cells, **options) if self.make else averages_of(found.cells[""], self.value, **options)
+        table = self.make(evidence.cells, **options) if self.make else averages_of(evidence.cells[""], self.value, **options)
         if self.guessing is not None:
             table = table.assign(chance=self.guessing)
-        if self.without and self.without in found.cells:
-            table = table.merge(_means(found.cells[self.without], self.without), on=[*found.cells[""].keys.columns], how="left")
+        if self.without and self.without in evidence.cells:
+            table = table.merge(_means(evidence.cells[self.without], self.without), on=[*evidence.cells[""].keys.columns], how="left")
         if not self.human:
             return self._kept(table, scored, paradigm, human) if plain else table
         printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)
@@ -252,20 +252,20 @@ class Effect:
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """Notes on a table: items in no cell, few units, missing people."""
-        found = self.whole(responses, paradigm, sums=False).found
-        missing = self._lacking(found, paradigm)
+        evidence = self.whole(responses, paradigm, sums=False).found
+        missing = self._lacking(evidence, paradigm)
         if missing:
             return [missing]
         notes = []
-        if found.lost and self.value == "correct":
-            notes.append(f"{plural(found.lost, 'item')} without {self.x_title} left out.")
+        if evidence.lost and self.value == "correct":
+            notes.append(f"{plural(evidence.lost, 'item')} without {self.x_title} left out.")
         individual_rows = table[table["agent_kind"] != GROUP_MEANS]
         rough = int((individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum())
         if rough:
             notes.append(f"{plural(rough, 'point')} of {len(individual_rows)} with a rough interval or none; the table says which.")
         if self.human and len(individual_rows) == len(table):
             notes.append("No digitised human data are published for these conditions.")
-        return notes + (guessing_notes(found.guessed, paradigm) if self.against_chance else [])
+        return notes + (guessing_notes(evidence.guessed, paradigm) if self.against_chance else [])
 
     def panel(self, row: Mapping[Any, Any]) -> str:
         """The name of the panel to which a row of the table belongs."""

@@ -102,17 +102,17 @@ def load_scattered(
     import pandas as pd
 
     files, folders = tables_and_folders(paths)
-    found, problems = heads(folders) if folders else ([], [])
-    if folders and not found:
+    session_heads, problems = heads(folders) if folders else ([], [])
+    if folders and not session_heads:
         raise nothing_read(problems)
-    pieces = [piece for head in found for piece in pieces_of_session(head, rows)] + [piece for file in files for piece in pieces_of_file(file, rows)]
-    asked = _Asked(tuple(effects), include_practice, include_pilot, tuple(facts for head in found if (facts := facts_of(head, 0)).label))
-    results, found, damaged = _all_done(pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], found)
+    pieces = [piece for head in session_heads for piece in pieces_of_session(head, rows)] + [piece for file in files for piece in pieces_of_file(file, rows)]
+    asked = _Asked(tuple(effects), include_practice, include_pilot, tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label))
+    results, session_heads, damaged = _all_done(pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], session_heads)
     problems += damaged
-    if folders and not found and not files:
+    if folders and not session_heads and not files:
         raise nothing_read(problems)
     trials = sum((Counter(result.trials) for result in results), Counter())
-    sessions = [facts_of(head, trials[head.name]) for head in found]
+    sessions = [facts_of(head, trials[head.name]) for head in session_heads]
     left = sum((result.left_out for result in results), LeftOut())
     nobody = sort_rows(pd.DataFrame())[0]
     scored = Scattered(nobody.items, nobody.intrusions, left.sentences(), _wholes(results))
@@ -120,14 +120,14 @@ def load_scattered(
     return described(scored, scored.paradigms, sessions, notes)
 
 
-def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], found: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
+def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], session_heads: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
     """Every job, and once more those whose pieces share trials, lack columns that others have, or are of a session that is damaged elsewhere."""
     problems: list[str] = []
     done = _done(pool, asked, jobs)
     damaged = {name: why for result in done.values() for name, why in result.damaged.items()}
     if damaged:
-        problems = [damaged[head.name] for head in found if head.name in damaged]
-        found = [head for head in found if head.name not in damaged]
+        problems = [damaged[head.name] for head in session_heads if head.name in damaged]
+        session_heads = [head for head in session_heads if head.name not in damaged]
         again = {}
         for job in [job for job in done if any(piece.session in damaged for piece in job.pieces)]:
             del done[job]
@@ -142,12 +142,12 @@ def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], found: list
     lacking = {job: frozenset(key for key, evidence in result.evidence.items() if evidence.passed and key in there) for job, result in done.items()}
     for job, result in _done(pool, asked, [replace(job, forced=forced) for job, forced in lacking.items() if forced]).items():
         done[replace(job, forced=frozenset())] = result
-    return list(done.values()), found, problems
+    return list(done.values()), session_heads, problems
 
 
 def _done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job]) -> dict[_Job, _Result]:
-    found = dict(pool.each(_result, partial(_given, asked), jobs)) if jobs else {}
-    return {job: found[number] for number, job in enumerate(jobs)}  # in the order of the data, whoever was first
+    results = dict(pool.each(_result, partial(_given, asked), jobs)) if jobs else {}
+    return {job: results[number] for number, job in enumerate(jobs)}  # in the order of the data, whoever was first
 
 
 def _given(asked: _Asked) -> _Asked:

@@ -98,8 +98,8 @@ def fit(times: Any) -> ExGaussian:
     best = None
     for share in {(skew / 2) ** (1 / 3), 0.3, 0.9}:
         start = [-share, math.log(math.sqrt(max(1 - share**2, 0.01))), math.log(share)]
-        found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=[(-10, 10), (-7, 2), (-7, 2)], options={"ftol": 1e-14, "gtol": 1e-8})
-        best = found if best is None or found.fun < best.fun else best
+        solution = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=[(-10, 10), (-7, 2), (-7, 2)], options={"ftol": 1e-14, "gtol": 1e-8})
+        best = solution if best is None or solution.fun < best.fun else best
     assert best is not None
     likelihood = -float(best.fun) - len(times) * math.log(sd)
     return ExGaussian(mean + sd * best.x[0], sd * math.exp(best.x[1]), sd * math.exp(best.x[2]), likelihood)
@@ -215,7 +215,7 @@ def over_people(
         row |= {name: float(group[name].mean()) for name in ("mean", "median", "sd")}
         row |= {"participant": f"mean of {len(group)} people", "unit": "participant"} | {name: int(group[name].sum()) for name in ("n_items", "n_left_out")}
         for name in _PARAMETERS:
-            found = estimate(group[name].to_numpy(float), proportion=False, level=level, resamples=resamples, seed=seed)
-            row |= {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
+            mean = estimate(group[name].to_numpy(float), proportion=False, level=level, resamples=resamples, seed=seed)
+            row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
         rows.append(row | {"note": f"only {plural(len(group), 'participant')}: rough interval" if len(group) < FEW else ""})
     return pd.DataFrame(rows, columns=[*who, "participant", *by, *MEASURE_COLUMNS])

@@ -146,13 +146,13 @@ def first_recalls(scored: Scored) -> Scored:
 
 def transitions(answers: Sequence[int], length: int) -> list[tuple[int, list[int]]]:
     """From each recalled item to the next one: the lag, and all lags that were possible. Answers that are not items, or repeated, are 0 or left out."""
-    found, seen = [], set[int]()
+    lags_taken, seen = [], set[int]()
     for here, there in pairwise(answers):
         if here:
             seen.add(here)
         if here and there and there not in seen:
-            found.append((there - here, [place - here for place in range(1, length + 1) if place not in seen]))
-    return found
+            lags_taken.append((there - here, [place - here for place in range(1, length + 1) if place not in seen]))
+    return lags_taken
 
 
 def lag_counts(answers: Sequence[int], length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -183,9 +183,9 @@ def _shuffled(answers: np.ndarray, of: Callable[[Sequence[int]], Any]) -> Any:
         again = answers.copy()
         again[at] = random.permutation(answers[at])
         values.append(of(again.tolist()))
-    found = np.array(values, float)
-    known = np.isfinite(found)
-    return np.divide(np.where(known, found, 0.0).sum(axis=0), known.sum(axis=0), out=np.full(found.shape[1:], np.nan), where=known.any(axis=0))
+    table = np.array(values, float)
+    known = np.isfinite(table)
+    return np.divide(np.where(known, table, 0.0).sum(axis=0), known.sum(axis=0), out=np.full(table.shape[1:], np.nan), where=known.any(axis=0))
 
 
 def lags(scored: Scored) -> Scored:
@@ -218,9 +218,9 @@ def clusters(scored: Scored) -> Scored:
 
     heads, outputs = _outputs(scored)
     lengths = heads["list_length"].to_numpy(float).astype(int)
-    found = np.array([clustering(answers.tolist(), int(length)) for answers, length in zip(outputs, lengths, strict=True)], float)
-    at = np.flatnonzero(np.isfinite(found))
+    scores = np.array([clustering(answers.tolist(), int(length)) for answers, length in zip(outputs, lengths, strict=True)], float)
+    at = np.flatnonzero(np.isfinite(scores))
     baseline = np.array([_shuffled(outputs[one], lambda given, one=one: clustering(given, int(lengths[one]))) for one in at], float)
     rows = heads.iloc[at]
-    parts = [rows.assign(clustering=name, correct=score, chance=0.5) for name, score in zip(CLUSTERING, (found[at], baseline), strict=True)]
+    parts = [rows.assign(clustering=name, correct=score, chance=0.5) for name, score in zip(CLUSTERING, (scores[at], baseline), strict=True)]
     return Scored(pd.concat(parts, ignore_index=True), scored.intrusions, scored.notes)

@@ -89,20 +89,24 @@ class Sensitivity:
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
         """The measures of every cell, from the cells of :meth:`sums`."""
-        found = cells[""]
+        answers = cells[""]
         rows: list[dict[str, Any]] = []
-        heads = [name for name in found.keys.columns if name != "signal"]
-        for key, pair in self.pairs(found).items():
+        heads = [name for name in answers.keys.columns if name != "signal"]
+        for key, pair in self.pairs(answers).items():
             head = dict(zip(heads, key, strict=True))
             numbers = [one for one in pair if one >= 0]
-            counts: dict[str, Any] = {name: sum(int(column[one]) for one in numbers) for name, column in found.counts.items() if name != "oracle"}
-            counts["oracle"] = any(bool(found.counts["oracle"][one]) for one in numbers)
+            counts: dict[str, Any] = {name: sum(int(column[one]) for one in numbers) for name, column in answers.counts.items() if name != "oracle"}
+            counts["oracle"] = any(bool(answers.counts["oracle"][one]) for one in numbers)
             for name, what in RATES.items():
-                counts[name] = self._mean(found, pair, what)
+                counts[name] = self._mean(answers, pair, what)
             for measure in self.measures:
                 measure_column = {"measure": measure} if "measure" in self.by else {}
                 rows.append(
-                    head | counts | measure_column | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(found, pair, measure, level, resamples, seed)
+                    head
+                    | counts
+                    | measure_column
+                    | {"chance": _NOTHING.get(measure, math.nan)}
+                    | self._estimate(answers, pair, measure, level, resamples, seed)
                 )
         columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO), *RATES]
         return curve_frame(rows, columns)
@@ -118,11 +122,11 @@ class Sensitivity:
 
     def pairs(self, cells: Cells) -> dict[tuple[Any, ...], tuple[int, int]]:
         """For each answerer and condition, the cells of signals and of other questions; -1 where there is none."""
-        found: dict[tuple[Any, ...], list[int]] = {}
+        pairs_of_cells: dict[tuple[Any, ...], list[int]] = {}
         names = [name for name in cells.keys.columns if name != "signal"]
         for number, key in enumerate(cells.keys.to_dict("records")):
-            found.setdefault(tuple(key[name] for name in names), [-1, -1])[0 if key["signal"] else 1] = number
-        return {key: (one, other) for key, (one, other) in found.items()}
+            pairs_of_cells.setdefault(tuple(key[name] for name in names), [-1, -1])[0 if key["signal"] else 1] = number
+        return {key: (one, other) for key, (one, other) in pairs_of_cells.items()}
 
     def _estimate(self, cells: Cells, pair: tuple[int, int], measure: str, level: float, resamples: int, seed: int) -> dict[str, Any]:
         nothing = {"unit": "", "n_units": 0, "mean": math.nan, "sem": math.nan, "low": math.nan, "high": math.nan, "interval": "none"}
@@ -136,11 +140,11 @@ class Sensitivity:
         if measure in ("hits", "false alarms"):
             cell = pair[measure != "hits"]
             return summary_of(cells, cell, level=level, resamples=resamples, seed=seed)
-        found = self.weighted(cells, [pair], np.ones(1), measure, level=level, resamples=resamples, seed=seed)
-        low, high = found.ends() if told_apart else (math.nan, math.nan)
-        note = "" if low == low else "no trial numbers: no interval" if not told_apart else f"no spread over {found.n} trials: no interval"
-        note = note or (f"only {plural(found.n, 'trial')}: rough interval" if found.n < FEW else "")
-        row = {"unit": unit, "n_units": found.n, "mean": found.value, "sem": found.se, "low": low, "high": high}
+        contrast_ = self.weighted(cells, [pair], np.ones(1), measure, level=level, resamples=resamples, seed=seed)
+        low, high = contrast_.ends() if told_apart else (math.nan, math.nan)
+        note = "" if low == low else "no trial numbers: no interval" if not told_apart else f"no spread over {contrast_.n} trials: no interval"
+        note = note or (f"only {plural(contrast_.n, 'trial')}: rough interval" if contrast_.n < FEW else "")
+        row = {"unit": unit, "n_units": contrast_.n, "mean": contrast_.value, "sem": contrast_.se, "low": low, "high": high}
         return row | {"interval": "normal" if low == low else "none", "note": note}
 
     def each(self, cells: Cells, pair: tuple[int, int], measure: str) -> tuple[np.ndarray, np.ndarray]:
@@ -166,8 +170,8 @@ class Sensitivity:
     ) -> Contrast:
         """A weighted sum of a measure over some places: of people's own values, or of summed answers."""
         if cells.unit[pairs[0][0]] != "trial":
-            found = [self.each(cells, pair, measure) for pair in pairs]
-            return contrast([values for values, _ in found], [ids for _, ids in found], weights, level=level, resamples=resamples, seed=seed)
+            measured = [self.each(cells, pair, measure) for pair in pairs]
+            return contrast([values for values, _ in measured], [ids for _, ids in measured], weights, level=level, resamples=resamples, seed=seed)
         numbers = [number for pair in pairs for number in pair]
         ids = np.unique(np.concatenate([cells.ids[number] for number in numbers]))
         counts, many = np.zeros((len(ids), 2 * len(numbers))), np.zeros(len(ids), np.int64)

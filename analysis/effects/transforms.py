@@ -77,9 +77,9 @@ def judgements(scored: Scored) -> Scored:
 
 def timed_judgements(scored: Scored) -> Scored:
     """Correct judgements with a reaction time."""
-    found = judgements(scored)
-    items = found.items
-    return _with(found, items[(items["correct"] == 1) & items["rt_ms"].notna()])
+    judged = judgements(scored)
+    items = judged.items
+    return _with(judged, items[(items["correct"] == 1) & items["rt_ms"].notna()])
 
 
 def congruences(scored: Scored) -> Scored:
@@ -92,10 +92,10 @@ def timed_congruences(scored: Scored) -> Scored:
     return _by_congruence(timed_judgements(scored))
 
 
-def _by_congruence(found: Scored) -> Scored:
-    congruent = numbers(found.items["record_congruent"])
+def _by_congruence(scored: Scored) -> Scored:
+    congruent = numbers(scored.items["record_congruent"])
     known = np.isfinite(congruent)
-    return _with(found, found.items.assign(congruence=np.where(congruent == 1, "congruent", "incongruent"))[known])
+    return _with(scored, scored.items.assign(congruence=np.where(congruent == 1, "congruent", "incongruent"))[known])
 
 
 def detections(scored: Scored) -> Scored:

@@ -48,13 +48,13 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
 
     columns = [*WHO, *effect.panels, *TREND_COLUMNS]
     rows = []
-    for found in _found(effect, responses, paradigm):
-        for key, line in found.lines().items():
-            overall = found.omnibus([*line.values()])
+    for source in _found(effect, responses, paradigm):
+        for key, line in source.lines().items():
+            overall = source.omnibus([*line.values()])
             for name, weight in _weights(effect, line).items():
                 numbers, weights = [line[place] for place in weight], np.array(list(weight.values()))
                 head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
-                rows.append(head | found.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
+                rows.append(head | source.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -71,9 +71,9 @@ def between_panels(
     import pandas as pd
 
     rows = []
-    for found in _found(effect, responses, paradigm):
+    for source in _found(effect, responses, paradigm):
         panels: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[Any, Any]]] = {}
-        for key, line in found.lines().items():
+        for key, line in source.lines().items():
             panels.setdefault(key[: len(WHO)], {})[key[len(WHO) :]] = line
         for who, ones in panels.items():
             if not 2 <= len(ones) <= MOST_PANELS:
@@ -86,7 +86,7 @@ def between_panels(
                 if not effect.order and len(both) > 1:
                     x = np.asarray(both, float) - np.mean(np.asarray(both, float))
                     asked["slope"] = x / (x @ x)
-                names = [", ".join(str(value) for value in panel if not effect.sensitivity or value != found.measured) for panel in (one, other)]
+                names = [", ".join(str(value) for value in panel if not effect.sensitivity or value != source.measured) for panel in (one, other)]
                 for what, weight in asked.items():
                     numbers, weights = [*(first[place] for place in both), *(second[place] for place in both)], np.concatenate([weight, -weight])
                     head = dict(zip(WHO, who, strict=True)) | {
@@ -94,7 +94,7 @@ def between_panels(
                         "conditions": len(both),
                         "omnibus_p": math.nan,
                     }
-                    rows.append(head | found.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
+                    rows.append(head | source.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
     return pd.DataFrame(rows, columns=[*WHO, *TREND_COLUMNS])
 
 
@@ -116,10 +116,10 @@ class _Averages:
 
     def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
         """For each answerer and panel, the cell at each place along the axis."""
-        found: dict[tuple[Any, ...], dict[Any, Any]] = {}
+        lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
         for number, row in enumerate(self.cells.keys.to_dict("records")):
-            found.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number
-        return found
+            lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number
+        return lines_of
 
     @property
     def measured(self) -> str:
@@ -151,13 +151,13 @@ class _Detected(_Averages):
 
     @override
     def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
-        found: dict[tuple[Any, ...], dict[Any, Any]] = {}
+        lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
         names = [name for name in self.cells.keys.columns if name != "signal"]
         for key, pair in self._of.pairs(self.cells).items():
             row = dict(zip(names, key, strict=True)) | {"measure": self.measure}
             if min(pair) >= 0:
-                found.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = pair
-        return found
+                lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = pair
+        return lines_of
 
     @override
     def omnibus(self, places: Sequence[Any]) -> float:
@@ -167,8 +167,8 @@ class _Detected(_Averages):
 
     @override
     def row(self, places: Sequence[Any], weights: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
-        found = self._of.weighted(self.cells, places, weights, self.measure, **options)
-        return _row(found, 0.0, self.cells, [number for pair in places for number in pair])
+        weighted = self._of.weighted(self.cells, places, weights, self.measure, **options)
+        return _row(weighted, 0.0, self.cells, [number for pair in places for number in pair])
 
 
 def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]]:
@@ -182,22 +182,22 @@ def _weights(effect: Effect, line: dict[Any, int]) -> dict[str, dict[Any, float]
     return {"slope": dict(zip(places, map(float, x / (x @ x)), strict=True))}
 
 
-def _row(found: Contrast, guessing: float, cells: Cells, numbers: Sequence[int]) -> dict[str, Any]:
+def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[int]) -> dict[str, Any]:
     unit = cells.unit[numbers[0]]
-    row: dict[str, Any] = {"value": found.value, "guessing": guessing, "unit": unit, "n_units": found.n}
+    row: dict[str, Any] = {"value": estimate.value, "guessing": guessing, "unit": unit, "n_units": estimate.n}
     row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
         return row | {"unit": "", "omnibus_p": math.nan, "note": "no trial numbers: no interval, no test"}
-    if not found.se > 0:
+    if not estimate.se > 0:
         return row | {
-            "note": f"no spread over {plural(found.n, unit)}: no interval, no test" if found.n > len(numbers) else "too few units: no interval, no test"
+            "note": f"no spread over {plural(estimate.n, unit)}: no interval, no test" if estimate.n > len(numbers) else "too few units: no interval, no test"
         }
-    row |= {"se": found.se, "df": found.df}
+    row |= {"se": estimate.se, "df": estimate.df}
     if not math.isnan(guessing):
-        row |= found.against(guessing)
-        row["bf10"] = bayes_factor_of(row["t"], found.sizes)
-    row["low"], row["high"] = found.ends()
-    return row | {"note": "" if not found.lone else "a unit alone in its conditions: the interval is too narrow"}
+        row |= estimate.against(guessing)
+        row["bf10"] = bayes_factor_of(row["t"], estimate.sizes)
+    row["low"], row["high"] = estimate.ends()
+    return row | {"note": "" if not estimate.lone else "a unit alone in its conditions: the interval is too narrow"}
 
 
 def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:

@@ -37,16 +37,16 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
     alone = wish.paradigms or tuple(data.titles)
     paradigm = alone[0] if len(alone) == 1 and alone[0] in data.scored.parts else chosen(NAME, missing, data, wish)
     effect = conditions_effect(data.scored.parts[paradigm], paradigm, wish.along, wish.by, wish.value)
-    found = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
+    computed = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
     options = ("--along", effect.x, *(("--by", effect.panels[0]) if effect.panels else ()), "--value", wish.value)
-    return replace(found, asked=options)
+    return replace(computed, asked=options)
 
 
 def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
     """What a page asks of this figure, beside the effects that it shows: factors that none of them shows, in right answers and in people's times."""
     part = data.scored.parts[paradigm]
-    found = [(unnamed_conditions(part, effects, value), value) for value in VALUES[:2]]
-    return [Wish((paradigm,), along=columns[0], by=columns[1], value=value) for columns, value in found if columns is not None]
+    columns_of = [(unnamed_conditions(part, effects, value), value) for value in VALUES[:2]]
+    return [Wish((paradigm,), along=columns[0], by=columns[1], value=value) for columns, value in columns_of if columns is not None]
 
 
 def _unvaried(scored: Scored, paradigm: str) -> str:

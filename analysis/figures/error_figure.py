@@ -114,10 +114,10 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     top = 1.0
     for row in rows.to_dict("records"):
         mine = errors[tuple(row[name] for name in keys)].dropna().to_numpy(float)
-        found = bars(mine, edges, "°") + _density(row, len(mine), edges)
-        top = max([top, *(bar["count"] for bar in found)])
+        marks = bars(mine, edges, "°") + _density(row, len(mine), edges)
+        top = max([top, *(bar["count"] for bar in marks)])
         missing = f", {row['n_missing']:g} without" if row["n_missing"] else ""
-        panels.append(Panel(heading_of(row, by), f"{plural(len(mine), 'answer')}{missing}", colours[row["agent"]], found))
+        panels.append(Panel(heading_of(row, by), f"{plural(len(mine), 'answer')}{missing}", colours[row["agent"]], marks))
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     axes, pointed = ("error (degrees)", "answers"), ("error", "answers")

@@ -70,9 +70,9 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
             for n in levels if len(answerer_blocks) else ():
                 values = answerer_blocks.loc[answerer_blocks["n"] == n, "dprime"].to_numpy(float)
                 place = len(panels)
-                found = _bars(values, low, high) + _densities(values, low, high)
-                top = max([top, *(row["count"] for row in found)])
-                rows += [row | {"part": place} for row in found]
+                marks = _bars(values, low, high) + _densities(values, low, high)
+                top = max([top, *(row["count"] for row in marks)])
+                rows += [row | {"part": place} for row in marks]
                 heading = (f"{look.label}, {variant}" if several else look.label) if n == levels[0] else " "
                 panels.append((heading, f"{n}-back", look, place))
     last = len(panels) - len(levels)

@@ -113,14 +113,14 @@ def families(variants: dict[str, str]) -> list[tuple[str, list[str]]]:
     ----------
     variants : for each variant what the study called it; empty where it had none of the kind
     """
-    found = []
+    groups = []
     for family, members in FAMILIES.items():
         names = {name for name, _ in members}
         mine = [variant for variant, study in variants.items() if study in names]
         if family != "models" and len(mine) > 1:
-            found.append((family, mine))
-    others = [variant for variant in variants if not any(variant in group for _, group in found)]
-    return [*found, *([("others" if found else "all", others)] if others else [])]
+            groups.append((family, mine))
+    others = [variant for variant in variants if not any(variant in group for _, group in groups)]
+    return [*groups, *([("others" if groups else "all", others)] if others else [])]
 
 
 def _measures(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -128,8 +128,8 @@ def _measures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     if blocks["variant"].nunique() == 1:
         return _models(name, title, data, wish)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    found = _over_n(title, table, blocks, *_of_variants(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
-    return replace(found, conditions=True)
+    computed = _over_n(title, table, blocks, *_of_variants(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
+    return replace(computed, conditions=True)
 
 
 def _models(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -163,8 +163,8 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     explanation = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if printed:
         explanation += " Hollow points: values as printed; other sessions in other blocks."
-    found = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
-    return replace(found, notes=[*found.notes, f"Printed values: {REFERENCE}"] if printed else found.notes)
+    computed = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
+    return replace(computed, notes=[*computed.notes, f"Printed values: {REFERENCE}"] if printed else computed.notes)
 
 
 def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -182,9 +182,11 @@ def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
 
     half = stdtrit(table["n_units"].astype(float) - 1, 0.975) * table["sem"].astype(float)
     mean = table["mean"].astype(float)
-    found = table["sem"].notna() & (table["n_units"] > 1)
-    note = table["note"].where(~found, table["note"].str.replace("(; )?(only .*: rough interval|all .* alike: no interval)", "", regex=True))
-    return table.assign(low=(mean - half).where(found), high=(mean + half).where(found), interval=found.map({True: "t", False: "none"}), note=note)
+    has_spread = table["sem"].notna() & (table["n_units"] > 1)
+    note = table["note"].where(~has_spread, table["note"].str.replace("(; )?(only .*: rough interval|all .* alike: no interval)", "", regex=True))
+    return table.assign(
+        low=(mean - half).where(has_spread), high=(mean + half).where(has_spread), interval=has_spread.map({True: "t", False: "none"}), note=note
+    )
 
 
 def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -275,8 +277,8 @@ def _declared(
     """A figure of N-back data; ``place`` is that on the page, None where it is on none."""
     line = f"N-back: {title}" + (f" ({details})" if details else "")
     section: Section | None = None if place is None else "blocks"
-    found = FigureDeclaration(name, title, partial(compute, name, title), missing, line=line, answers="blocks", section=section, place=place or 0)
-    return replace(found, too_few=too_few) if too_few else found
+    declaration = FigureDeclaration(name, title, partial(compute, name, title), missing, line=line, answers="blocks", section=section, place=place or 0)
+    return replace(declaration, too_few=too_few) if too_few else declaration
 
 
 _OVER_N = "hits, false alarms, accuracy and d′ over N"

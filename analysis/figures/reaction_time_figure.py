@@ -126,11 +126,11 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     times = dict(iter(questions.groupby(keys, sort=True, observed=True)["rt_ms"]))
     for row in rows.to_dict("records"):
         mine = times[tuple(row[name] for name in keys)].to_numpy(float)
-        found = bars(mine, edges, " ms") + _density(row, len(mine), edges)
-        top = max([top, *(bar["count"] for bar in found if row["agent"] in tallest)])
+        marks = bars(mine, edges, " ms") + _density(row, len(mine), edges)
+        top = max([top, *(bar["count"] for bar in marks if row["agent"] in tallest)])
         beyond = int((mine > edges[-1]).sum())
         below = f"{plural(len(mine), 'time')}" + (f", {beyond} beyond" if beyond else "")
-        panels.append(Panel(heading_of(row, by), below, colours[row["agent"]], found))
+        panels.append(Panel(heading_of(row, by), below, colours[row["agent"]], marks))
     columns = coded(rows[by[0]])[1] if by else []
     wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(panels))
     across, axes = (float(edges[0]), float(edges[-1])), ("reaction time (ms)", "times")

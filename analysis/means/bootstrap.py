@@ -78,9 +78,9 @@ def estimate(
         units, times = units[~missing], times[~missing]
     n = int(times.sum())
     if n > MANY:
-        found = _of_very_many(units, times, n, level)
-        if found is not None:
-            return found
+        normal = _of_very_many(units, times, n, level)
+        if normal is not None:
+            return normal
     if n == 0:
         return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
     order = np.argsort(units)  # sums depend on the order in the last digit

@@ -163,11 +163,11 @@ def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.
     return Patterns(np.repeat(np.arange(len(names)), lengths), cell[at], value[at], total)
 
 
-def _places(found: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.ndarray, tuple[tuple[Any, ...], ...]]:
+def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.ndarray, tuple[tuple[Any, ...], ...]]:
     """The cell of each row, and the place of each cell; cells are sorted by place."""
-    cell, many = _numbered([code for code, _ in found], [len(values) for _, values in found], sort=True)
+    cell, many = _numbered([code for code, _ in coded_columns], [len(values) for _, values in coded_columns], sort=True)
     at = first_rows(cell, many)
-    columns = [[values[one] for one in code[at]] for code, values in found]
+    columns = [[values[one] for one in code[at]] for code, values in coded_columns]
     return cell, tuple(zip(*columns, strict=True)) if columns else ((),) * many
 
 
@@ -248,10 +248,10 @@ class Cells:
 
     def points(self, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
         """For each answerer, the number of the cell at each place along some columns."""
-        found: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+        points_of: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
         for number, row in enumerate(self.keys.to_dict("records")):
-            found.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, by)] = number
-        return found
+            points_of.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, by)] = number
+        return points_of
 
 
 def place_of(row: Mapping[Any, Any], by: Sequence[str]) -> tuple[Any, ...]:

@@ -13,11 +13,11 @@ from .cell_means import Cells
 
 def of_each_person(cells: Cells) -> list[tuple[dict[str, Any], float]]:
     """The key of a cell and the mean of one person in it, for every person of answerers who are several people."""
-    found = []
+    values_of = []
     for number, key in enumerate(cells.keys.to_dict("records")):
         if cells.unit[number] == "participant" and len(cells.values[number]) > 1:
-            found += [(key, float(value)) for value in cells.values[number]]
-    return found
+            values_of += [(key, float(value)) for value in cells.values[number]]
+    return values_of
 
 
 def within_people(cells: Cells, who: int, level: float = LEVEL) -> list[tuple[float, float]]:
@@ -33,7 +33,7 @@ def within_people(cells: Cells, who: int, level: float = LEVEL) -> list[tuple[fl
     """
     from scipy.special import stdtrit
 
-    found = [(math.nan, math.nan)] * len(cells.keys)
+    limits = [(math.nan, math.nan)] * len(cells.keys)
     columns = list(cells.keys.columns)[:who]
     for _, rows in cells.keys.reset_index(drop=True).groupby(columns, sort=False, observed=True, dropna=False).groups.items():
         numbers = [int(row) for row in rows]
@@ -47,5 +47,5 @@ def within_people(cells: Cells, who: int, level: float = LEVEL) -> list[tuple[fl
         error = left.std(axis=0, ddof=1) * math.sqrt(conditions / (conditions - 1) / n)
         reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
         for one, mean, half in zip(numbers, table.mean(axis=0), reach, strict=True):
-            found[one] = (float(mean - half), float(mean + half))
-    return found
+            limits[one] = (float(mean - half), float(mean + half))
+    return limits

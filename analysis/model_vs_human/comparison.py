@@ -66,10 +66,10 @@ def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str,
     for (agent, kind), curve_rows in table.groupby(["agent", "agent_kind"], sort=True):
         if kind != GROUP_MEANS and agent != against:
             curve = {place_of(row, effect.by): float(row["mean"]) for row in curve_rows.dropna(subset=["mean"]).to_dict("records")}
-            found = crowd.distance(curve)
-            if found["n_points"] == len(crowd.points):
-                found |= {"ceiling_low": ceiling["r_low"], "ceiling_high": ceiling["r_high"]}
-            rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, "against": against, "n_people": len(crowd.curves)} | found)
+            distance = crowd.distance(curve)
+            if distance["n_points"] == len(crowd.points):
+                distance |= {"ceiling_low": ceiling["r_low"], "ceiling_high": ceiling["r_high"]}
+            rows.append({"paradigm": paradigm, "effect": effect.name, "agent": agent, "against": against, "n_people": len(crowd.curves)} | distance)
     return pd.DataFrame(rows)
 
 

@@ -65,7 +65,7 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
     points = cells.points(shown[0].by if shown else ())
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
-    found = {}
+    differences = {}
     for who, places in points.items():
         if not kind_named(who[1]).competes or people is None or who == people:
             continue
@@ -73,8 +73,8 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((places, points[people])))
             unit = cells.unit[places[shared[0]]]
-            found[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
-    return _from_published(data, paradigm, shown, None if people is None else people[2]) | found
+            differences[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
+    return _from_published(data, paradigm, shown, None if people is None else people[2]) | differences
 
 
 def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: str | None) -> dict[str, Difference]:
@@ -85,14 +85,14 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         study = str(printed["agent"].iloc[0])
         curve = {place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
         cells = unit_means(ready(effect, data.scored, paradigm), effect.by)
-        found = {}
+        differences = {}
         for who, places in cells.points(effect.by).items():
             shared = [place for place in places if place in curve]
             if shared and kind_named(who[1]).competes and who[1] != GROUP_MEANS and people in (None, who[2]):
                 mine = _mean(cells, [places[place] for place in shared], 0)
                 theirs = float(np.mean([curve[place] for place in shared]))
-                found[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]])
-        return found
+                differences[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]])
+        return differences
     return {}
 
 
@@ -107,14 +107,14 @@ def _over(effect: Effect) -> str:
 
 def _mean(cells: Cells, numbers: Sequence[int], seed: int) -> Contrast:
     """The mean over conditions. Where every unit is at 0 or every unit at 1, its draws are those of the exact binomial limit."""
-    found = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), seed=seed)
+    mean = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), seed=seed)
     told_apart = cells.unit[numbers[0]] != "trial" or bool(cells.told_apart[list(numbers)].all())
     if not told_apart:
-        return replace(found, se=math.nan, df=math.nan, n=0, draws=None)
-    if found.se == 0 and found.n > 1 and abs(found.value - round(found.value)) < 1e-12:
-        draws = np.random.RandomState(seed).beta(found.n, 1, RESAMPLES)
-        return replace(found, se=float(draws.std()), df=math.inf, draws=draws if found.value > 0.5 else 1 - draws)
-    return found
+        return replace(mean, se=math.nan, df=math.nan, n=0, draws=None)
+    if mean.se == 0 and mean.n > 1 and abs(mean.value - round(mean.value)) < 1e-12:
+        draws = np.random.RandomState(seed).beta(mean.n, 1, RESAMPLES)
+        return replace(mean, se=float(draws.std()), df=math.inf, draws=draws if mean.value > 0.5 else 1 - draws)
+    return mean
 
 
 def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int, over: str, unit: str) -> Difference:
@@ -139,11 +139,11 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
     return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note, *_with_limits(mine), *_with_limits(theirs), *error)
 
 
-def _with_limits(found: Contrast | float) -> tuple[float, float, float]:
-    if not isinstance(found, Contrast):
-        return found, math.nan, math.nan
-    low, high = found.limits(found.draws) if found.draws is not None and found.n > 1 and found.se > 0 else (math.nan, math.nan)
-    return found.value, max(0.0, low), min(1.0, high)
+def _with_limits(mean: Contrast | float) -> tuple[float, float, float]:
+    if not isinstance(mean, Contrast):
+        return mean, math.nan, math.nan
+    low, high = mean.limits(mean.draws) if mean.draws is not None and mean.n > 1 and mean.se > 0 else (math.nan, math.nan)
+    return mean.value, max(0.0, low), min(1.0, high)
 
 
 def _known(value: float) -> float:

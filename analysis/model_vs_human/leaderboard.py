@@ -42,9 +42,9 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
     people = sorted(set(scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str)))
     for paradigm in scored.parts:
         for against in people:
-            found = [(len(crowd.points), effect, crowd) for effect in EFFECTS if (crowd := _crowd(effect, scored, paradigm, against)) is not None]
-            if found:
-                _, effect, crowd = max(found, key=lambda one: one[0])
+            crowds = [(len(crowd.points), effect, crowd) for effect in EFFECTS if (crowd := _crowd(effect, scored, paradigm, against)) is not None]
+            if crowds:
+                _, effect, crowd = max(crowds, key=lambda one: one[0])
                 table = effect.means(scored, paradigm, human=(human or {}).get(paradigm))
                 rows += _rows(effect, table, crowd, paradigm, against, level, resamples, seed)
     return pd.DataFrame(rows, columns=[*FIT_COLUMNS, "agent_kind"])
@@ -89,18 +89,18 @@ def _fit(
     if size < 1e-9:
         return {"note": "its curve is flat: no correlation, no score"}
     each = shapes @ (mine / size)
-    found = {"r": float(each.mean())}
+    scores_of = {"r": float(each.mean())}
     if not row["ceiling_low"] > 0:
-        return found | {"note": "the interval of the ceiling reaches 0: no score"}
+        return scores_of | {"note": "the interval of the ceiling reaches 0: no score"}
     fit = estimate_pooled(np.column_stack([each, ceiling]), lambda sums: np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan), **options)
-    return found | {"fit": fit.mean, "low": fit.low, "high": fit.high, "note": ""}
+    return scores_of | {"fit": fit.mean, "low": fit.low, "high": fit.high, "note": ""}
 
 
 def _units(values: np.ndarray) -> np.ndarray:
     return np.column_stack([values, np.ones(len(values))])
 
 
-def standings(found: pd.DataFrame) -> pd.DataFrame:
+def standings(fits_of: pd.DataFrame) -> pd.DataFrame:
     """The mean fit of each answerer over the paradigms in which it has a score, the best first.
 
     The limits are the means of the limits of these paradigms, as if all went up and down together: the same people may have taken them all, and the interval is
@@ -109,7 +109,7 @@ def standings(found: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for (agent, kind), group in found.groupby(["agent", "agent_kind"], sort=True, observed=True):
+    for (agent, kind), group in fits_of.groupby(["agent", "agent_kind"], sort=True, observed=True):
         there = group[group["fit"].notna()]
         row: dict[str, Any] = {"agent": agent, "agent_kind": kind, "n_paradigms": len(there), "paradigms": ", ".join(there["paradigm"].astype(str))}
         row |= {name: float(there[name].mean()) if len(there) and there[name].notna().all() else math.nan for name in ("fit", "low", "high")}

@@ -85,7 +85,7 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
     """
     if not score.slope:
         return {place: 1 / len(places) for place in sorted(places)} if places else {}
-    found: dict[tuple[Any, ...], float] = {}
+    weight_of: dict[tuple[Any, ...], float] = {}
     lines: dict[tuple[Any, ...], list[float]] = {}
     for panel, x in map(split_place, sorted(places)):
         cut = cuts.get(panel, math.nan)
@@ -96,8 +96,8 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
         x = np.asarray(line)
         away = x - x.mean()
         for at, weight in zip(line, away / (away @ away) / len(lines), strict=True):
-            found[(*panel, at)] = float(weight)
-    return found
+            weight_of[(*panel, at)] = float(weight)
+    return weight_of
 
 
 def describe_places(score: Score, places: Sequence[tuple[Any, ...]]) -> str:

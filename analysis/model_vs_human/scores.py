@@ -136,7 +136,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         of_people = weights(score, [place for place in theirs if place[:-1] in kept], cuts)
         numbers = [shared[place] for place in mine]
         weight = np.array(list(mine.values()))
-        found = contrast_of(cells, numbers, weight, level=level, resamples=resamples, seed=seed)
+        estimate = contrast_of(cells, numbers, weight, level=level, resamples=resamples, seed=seed)
         guess = float(weight @ cells.chance[numbers])
         reference: float | Contrast = sum(of_people[place] * theirs[place] for place in of_people)
         if against:
@@ -153,7 +153,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
                 "n_points": len(mine),
                 "conditions": describe_places(score, list(mine)),
             }
-            | _scored_row(found, reference, guess, distinguishable or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
+            | _scored_row(estimate, reference, guess, distinguishable or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
         )
     return rows
 
@@ -163,31 +163,33 @@ def _reach(score: Score, places: Sequence[tuple[Any, ...]]) -> float:
     return max(place[-1] for place in places) - min(place[-1] for place in places) if score.slope else math.inf
 
 
-def _scored_row(found: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float) -> dict[str, Any]:
+def _scored_row(estimate: Contrast, reference: float | Contrast, guess: float, told_apart: bool, reach: float) -> dict[str, Any]:
     h = reference if isinstance(reference, (int, float)) else reference.value
-    row: dict[str, Any] = {"m": found.value, "h": h, "chance": guess, "n_units": found.n} | dict.fromkeys(("value", "low", "high", "t", "df", "p"), math.nan)
+    row: dict[str, Any] = {"m": estimate.value, "h": h, "chance": guess, "n_units": estimate.n} | dict.fromkeys(
+        ("value", "low", "high", "t", "df", "p"), math.nan
+    )
     notes = []
     if abs(h) < 1e-12:
         notes.append("people's slope is 0: no score")
     else:
         if abs(h) * reach < PRECISION:
             notes.append(f"people's curve changes by {abs(h) * reach:.3f} only, less than it can be read off: this score means little")
-        row["value"] = abs((found.value - h) / h)
+        row["value"] = abs((estimate.value - h) / h)
     if not told_apart:
         return row | {"note": "; ".join([*notes, "no trial numbers: no interval, no test"])}
-    if found.se > 0:
-        row |= found.against(guess)
+    if estimate.se > 0:
+        row |= estimate.against(guess)
     else:
-        notes.append(f"no spread over {plural(found.n, 'unit')}: no test" if found.n > 1 else "one unit: no test")
-    if not math.isnan(row["value"]) and found.draws is not None:
+        notes.append(f"no spread over {plural(estimate.n, 'unit')}: no test" if estimate.n > 1 else "one unit: no test")
+    if not math.isnan(row["value"]) and estimate.draws is not None:
         others = np.float64(h) if isinstance(reference, (int, float)) or reference.draws is None else reference.draws
         with np.errstate(divide="ignore", invalid="ignore"):
-            low, high = found.limits((found.draws - others) / others)
+            low, high = estimate.limits((estimate.draws - others) / others)
         row |= {"low": 0.0 if low <= 0 <= high else min(abs(low), abs(high)), "high": max(abs(low), abs(high))}
     elif not math.isnan(row["value"]):
         notes.append("no interval")
-    if found.lone:
-        notes.append(f"{plural(found.lone, 'unit')} alone in {'its' if found.lone == 1 else 'their'} conditions: intervals are too narrow")
+    if estimate.lone:
+        notes.append(f"{plural(estimate.lone, 'unit')} alone in {'its' if estimate.lone == 1 else 'their'} conditions: intervals are too narrow")
     return row | {"note": "; ".join(notes)}
 
 

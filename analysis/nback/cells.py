@@ -92,9 +92,9 @@ def nback_cells(
         common = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True)) | _described(cell, rules)
         for measure in measures:
             estimated = _pooled if measure in POOLED else _averaged
-            found = estimated(cell, measure, kind, rules, level, resamples, seed)
-            if found is not None:
-                rows.append(common | {"measure": measure, "chance": _chance(cell, measure)} | _row(*found, kind, rules, measure, _edge(cell, measure)))
+            estimates = estimated(cell, measure, kind, rules, level, resamples, seed)
+            if estimates is not None:
+                rows.append(common | {"measure": measure, "chance": _chance(cell, measure)} | _row(*estimates, kind, rules, measure, _edge(cell, measure)))
     table = pd.DataFrame(rows, columns=[*keys, *CELL_COLUMNS])
     return table.astype(dict.fromkeys([name for name in CELL_COLUMNS if name.startswith("n_")] + (["n"] if "n" in keys else []), "Int64"))
 

@@ -48,7 +48,7 @@ class Commands:
         )
 
     def scores(self, file: str = "", against: str = "") -> str:
-        """The command for scores against people (published ones unless somebody is named). What goes beyond the paper is printed with them and is in no file."""
+        """The command for scores against people (published ones unless somebody is named). What goes beyond the paper is printed with them only."""
         named = ["--against", against] if against else []
         written = ["-o", str(self.out / file)] if file else []
         return self._with_rows(shlex.join(["spanlab", "scores", *self.data, *named, *written]))

@@ -24,7 +24,7 @@ _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect")
 
 
 def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:
-    """The name of a paradigm's effect, and its value with a 95% interval for each answerer who is not a yardstick; empty where no effect is known or nobody has it.
+    """The name of a paradigm's effect, and its value with a 95% interval for each answerer but yardsticks; empty where no effect is known or seen.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
     scored : its answers, in which the ends of lists are looked for also where there is one list length only
     margins : within which differences count as none, as they were declared
     """
-    found = {one.effect.name: one for one in effects}
+    by_name = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
     for name, contrast in _COSTS:
-        if name in found and (text := _each(_rows(found[name].trends, contrast), _in_points, points)):
+        if name in by_name and (text := _each(_rows(by_name[name].trends, contrast), _in_points, points)):
             return contrast[:1].upper() + contrast[1:], f": {text}."
-    for name, text in (_capacity(found), _ends(found, scored, points)):
+    for name, text in (_capacity(by_name), _ends(by_name, scored, points)):
         if text:
             return name, text
     for one in effects:
@@ -48,10 +48,10 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
     return "", ""
 
 
-def _capacity(found: Mapping[str, ComputedEffect]) -> tuple[str, str]:
-    if "capacity" not in found:
+def _capacity(by_name: Mapping[str, ComputedEffect]) -> tuple[str, str]:
+    if "capacity" not in by_name:
         return "", ""
-    table = found["capacity"].table
+    table = by_name["capacity"].table
     table = table[(table["formula"] == "Pashler") & table["mean"].notna()]
     shared = _shared(table, "set_size")
     if shared is None:
@@ -60,10 +60,10 @@ def _capacity(found: Mapping[str, ComputedEffect]) -> tuple[str, str]:
     return (f"Items held (Pashler's K, {int(shared)} shown)", f": {text}.") if text else ("", "")
 
 
-def _ends(found: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
-    if "primacy_recency" in found:
-        table = found["primacy_recency"].table
-    elif "serial_position" in found and (scored.items["list_length"] >= 3).any():
+def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
+    if "primacy_recency" in by_name:
+        table = by_name["primacy_recency"].table
+    elif "serial_position" in by_name and (scored.items["list_length"] >= 3).any():
         table = primacy_recency(scored)
     else:
         return "", ""

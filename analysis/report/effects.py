@@ -26,12 +26,12 @@ def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder
     ----------
     file, name : of the numbers, as the page knows their file; and of the figure
     """
-    found = [_numbers(computed, file)]
+    tables = [_numbers(computed, file)]
     if len(computed.trends):
-        found.append(_trends(computed, computed.trends, folder.table(f"{name}_trends", computed.trends)))
+        tables.append(_trends(computed, computed.trends, folder.table(f"{name}_trends", computed.trends)))
     if len(computed.between):
-        found.append(_trends(computed, computed.between, folder.table(f"{name}_panels", computed.between), between=True))
-    return found
+        tables.append(_trends(computed, computed.between, folder.table(f"{name}_panels", computed.between), between=True))
+    return tables
 
 
 def _shares(effect: Effect) -> bool:

@@ -48,7 +48,7 @@ class Shown:
 def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> tuple[dict[str, Computed], list[str], list[str]]:
     """The numbers of all figures that a paradigm has, by name and in the page's order; why those are missing that the library's paradigm of this name has; and
     why others could not be computed."""
-    found: dict[str, Computed] = {}
+    computed: dict[str, Computed] = {}
     absent, failed = [], []
     for figure in FIGURES.on_page():
         if not figure.concerns(data.scored, paradigm):
@@ -60,17 +60,17 @@ def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ())
             absent.append(few)
         elif not why:
             try:
-                found[figure.name] = figure.compute(data, Wish((paradigm,), margins=margins))
+                computed[figure.name] = figure.compute(data, Wish((paradigm,), margins=margins))
             except SpanLabError as error:
                 failed.append(str(error))
     further: dict[str, Computed] = {}
-    for wish in unnamed(data, paradigm, [one.effect for one in found.values() if isinstance(one, ComputedEffect)]):
+    for wish in unnamed(data, paradigm, [one.effect for one in computed.values() if isinstance(one, ComputedEffect)]):
         try:
             further[f"{CONDITIONS.name}_{wish.value}"] = CONDITIONS.compute(data, replace(wish, margins=margins))
         except SpanLabError as error:
             failed.append(str(error))
-    effects = {name: one for name, one in found.items() if isinstance(one, ComputedEffect)}
-    return {**effects, **further, **{name: one for name, one in found.items() if name not in effects}}, absent, failed
+    effects = {name: one for name, one in computed.items() if isinstance(one, ComputedEffect)}
+    return {**effects, **further, **{name: one for name, one in computed.items() if name not in effects}}, absent, failed
 
 
 def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:

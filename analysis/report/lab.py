@@ -59,10 +59,10 @@ def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingP
 def _timed(facts: SessionFacts) -> Timed:
     who = facts.participant or facts.agent
     try:
-        found = session_timing(facts.folder)
-        if found is None:
+        timing = session_timing(facts.folder)
+        if timing is None:
             return Timed(facts.name, who, "unknown", "nothing was shown for a given time", ())
-        judged = verdict(found)
+        judged = verdict(timing)
     except _DAMAGE as error:
         return Timed(facts.name, who, "unknown", f"its timing is unknown ({error})", ())
     return Timed(facts.name, who, "pass" if judged.holds else "look", judged.numbers, judged.look)

@@ -1,4 +1,4 @@
-"""A draft of the Methods section: what was done, and how it was scored and tested. Each sentence comes from the record; what is not recorded is a gap to fill in."""
+"""A draft of the Methods section: what was done, how it was scored and tested. Each sentence comes from the record; what is not recorded is a gap."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
         for chosen in _levels(head.session.get("plan")):
             for factor, level in chosen.items():
                 levels.setdefault(str(factor), set()).add(_plain(level))
-    varied = [f"{factor.replace('_', ' ')} ({', '.join(sorted(found, key=_order))})" for factor, found in levels.items() if len(found) > 1]
-    fixed = [f"{factor.replace('_', ' ')} {next(iter(found))}" for factor, found in levels.items() if len(found) == 1]
+    varied = [f"{factor.replace('_', ' ')} ({', '.join(sorted(values, key=_order))})" for factor, values in levels.items() if len(values) > 1]
+    fixed = [f"{factor.replace('_', ' ')} {next(iter(values))}" for factor, values in levels.items() if len(values) == 1]
     text += f", with {listed(varied)} varied" if varied else ""
     text += f", and {listed(fixed)} throughout" if fixed else ""
     designs = sorted({str(head.session.get("design")) for head in heads if head.session.get("design")})
@@ -149,7 +149,7 @@ def _levels(plan: Any) -> Iterable[Mapping[str, Any]]:
 
 def _phases(paradigm: Mapping[str, Any]) -> str:
     """Durations that stand in the paradigm as numbers."""
-    found: list[str] = []
+    durations: list[str] = []
 
     def walk(node: Any, phase: str) -> None:
         for step in node if isinstance(node, list) else []:
@@ -158,12 +158,16 @@ def _phases(paradigm: Mapping[str, Any]) -> str:
                 shown = step.get("show")
                 ms = shown.get("ms") if isinstance(shown, Mapping) else None
                 if isinstance(ms, int | float) and not isinstance(ms, bool):
-                    found.append(f"{here} {ms:g} ms")
+                    durations.append(f"{here} {ms:g} ms")
                 for inside in step.values():
                     walk(inside, here)
 
     walk(paradigm.get("timeline"), "")
-    return f"Planned durations of displays that the paradigm gives as numbers (a display may be repeated): {', '.join(dict.fromkeys(found))}." if found else ""
+    return (
+        f"Planned durations of displays that the paradigm gives as numbers (a display may be repeated): {', '.join(dict.fromkeys(durations))}."
+        if durations
+        else ""
+    )
 
 
 def _timing(facts: Sequence[SessionFacts]) -> list[str]:
@@ -214,10 +218,10 @@ def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
 
 def _effects(data: Data) -> list[tuple[str, str]]:
     """Effects that the data show, and how each is computed."""
-    found = []
+    methods_of = []
     for name in sorted(data.scored.parts):
-        found += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
-    return found
+        methods_of += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
+    return methods_of
 
 
 def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margin]) -> list[str]:
@@ -264,27 +268,27 @@ def _model(data: Data, name: str, by: str | None) -> str:
 
 
 def _software(heads: Sequence[Head]) -> list[str]:
-    found: dict[str, set[str]] = {}
+    versions_of: dict[str, set[str]] = {}
     for head in heads:
         versions = head.session.get("versions")
         for name, version in (versions if isinstance(versions, Mapping) else {}).items():
-            found.setdefault(str(name), set()).add(str(version))
-    packages = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in found.items() if name != "spanlab")
+            versions_of.setdefault(str(name), set()).add(str(version))
+    packages = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in versions_of.items() if name != "spanlab")
     recorded = (
-        f"Sessions were recorded with SpanLab {' and '.join(sorted(found['spanlab']))} ({packages})."
-        if "spanlab" in found
+        f"Sessions were recorded with SpanLab {' and '.join(sorted(versions_of['spanlab']))} ({packages})."
+        if "spanlab" in versions_of
         else GAP.format("versions of the software")
     )
     return [f"{recorded} This section and the analysis were made with SpanLab {__version__}."]
 
 
 def _references(heads: Sequence[Head], text: str) -> list[str]:
-    found = {whole for short, whole in REFERENCES.items() if short in text}
+    references = {whole for short, whole in REFERENCES.items() if short in text}
     for head in heads:
         paradigm = head.session.get("paradigm_data")
         study = _source(paradigm if isinstance(paradigm, Mapping) else {}).get("study")
-        found |= {str(study)} if study else set()
-    return sorted(found)
+        references |= {str(study)} if study else set()
+    return sorted(references)
 
 
 def _source(paradigm: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -66,13 +66,13 @@ def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: Com
 def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
     tested, asked, random = terms(model), contrasts(model), model.random()
     file = folder.table(f"{stem}_model_contrasts", asked)
-    found = [_terms(tested, folder.table(f"{stem}_model_terms", tested))] if len(tested) else []
+    tables = [_terms(tested, folder.table(f"{stem}_model_terms", tested))] if len(tested) else []
     for kind in _KINDS:
         part = asked[asked["kind"] == kind]
         if 0 < len(part) <= _MANY:
-            found.append(_contrasts(part, kind, file))
+            tables.append(_contrasts(part, kind, file))
         elif len(part):
-            found.append(PageTable(_KINDS[kind], f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file))
+            tables.append(PageTable(_KINDS[kind], f"{KINDS[kind]}: {plural(len(part), 'contrast')}, in the file.", (), (), file=file))
     if len(random):
         columns: list[PageColumn] = [
             words_of("effect"),
@@ -81,8 +81,8 @@ def _tables(model: Mixed, stem: str, folder: Folder) -> list[PageTable]:
             ("about", lambda row: limits(row["low"], row["high"])),
         ]
         file = folder.table(f"{stem}_model_random", random)
-        found.append(page_table(random, columns, "Random effects", "Limits: one standard error (of the logarithm) on either side.", file=file))
-    return found
+        tables.append(page_table(random, columns, "Random effects", "Limits: one standard error (of the logarithm) on either side.", file=file))
+    return tables
 
 
 def _terms(tested: pd.DataFrame, file: str) -> PageTable:

@@ -67,24 +67,24 @@ def nback_tables(results: NBack) -> list[PageTable]:
     """The folded tables of a paradigm."""
     import pandas as pd
 
-    found = []
+    tables = []
     for grid in results.grids:
         size = "" if grid is None or len(results.grids) == 1 else f", {grid} × {grid}"
         ours, theirs, printed = (_of_grid(table, grid) for table in (results.cells, results.published_cells, results.printed))
         number = "Of summed counts, log-linear correction; 95% interval in brackets. Zero is chance, below zero worse than chance."
-        found.append(_over_n(ours, "dprime_pooled", f"d′ over N{size}", number))
+        tables.append(_over_n(ours, "dprime_pooled", f"d′ over N{size}", number))
         criterion = "Above zero: rarely says that an item matches. Of summed counts; 95% interval in brackets."
-        found.append(_over_n(ours, "criterion_pooled", f"Criterion c over N{size}", criterion))
+        tables.append(_over_n(ours, "criterion_pooled", f"Criterion c over N{size}", criterion))
         for measure in ("hit_rate", "false_alarm_rate", "accuracy", "lure_rate", "plain_rate"):
             if (ours["measure"] == measure).any():
-                found.append(_over_n(ours, measure, f"{TITLES[measure]} over N{size}", "In percent; 95% interval in brackets."))
+                tables.append(_over_n(ours, measure, f"{TITLES[measure]} over N{size}", "In percent; 95% interval in brackets."))
         both = pd.concat([theirs, printed], ignore_index=True) if len(printed) else theirs
         caption = "Mean of blocks ± s.e.m. by the published rules; (printed): as the study's results have it." if len(printed) else "Mean of blocks ± s.e.m."
         for measure in ("hit_rate", "false_alarm_rate", "accuracy", "dprime_abs"):
-            found.append(_over_n(both, measure, f"By the published rules: {TITLES[measure]}{size}", caption, sem=True))
-        found.append(_over_n(theirs, "dprime", f"By the published rules, but with its sign: d′{size}", "Mean of blocks ± s.e.m.", sem=True))
+            tables.append(_over_n(both, measure, f"By the published rules: {TITLES[measure]}{size}", caption, sem=True))
+        tables.append(_over_n(theirs, "dprime", f"By the published rules, but with its sign: d′{size}", "Mean of blocks ± s.e.m.", sem=True))
     tests = _tests(results)
-    return [*found, *([tests] if tests.rows else [])]
+    return [*tables, *([tests] if tests.rows else [])]
 
 
 def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bool = False) -> PageTable:

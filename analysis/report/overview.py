@@ -127,15 +127,15 @@ def overview(
     )
 
 
-def _line(row: Mapping[Any, Any], found: Mapping[str, Difference], looks: Any) -> Line:
-    mine = found.get(row["agent"])
-    if row["agent_kind"] == PARTICIPANT.name and any(one.against != mine.against for one in found.values() if mine is not None):
+def _line(row: Mapping[Any, Any], differences: Mapping[str, Difference], looks: Any) -> Line:
+    mine = differences.get(row["agent"])
+    if row["agent_kind"] == PARTICIPANT.name and any(one.against != mine.against for one in differences.values() if mine is not None):
         mine = None  # where models are held against these people, they stand where the models' bands are
     use = mine is not None and mine.share == mine.share
     at, low, high = (mine.share, mine.share_low, mine.share_high) if mine is not None and use else (row["mean"], row["low"], row["high"])
     people = (mine.people, mine.people_low, mine.people_high) if mine is not None and use else (math.nan,) * 3
     if row["agent_kind"] == PARTICIPANT.name and not use:  # where the others are held against them
-        other = next((one for one in found.values() if one.people == one.people), None)
+        other = next((one for one in differences.values() if one.people == one.people), None)
         if other is not None:
             at, low, high = people = (other.people, other.people_low, other.people_high)
     interval = between(low, high)
@@ -149,9 +149,9 @@ def _line(row: Mapping[Any, Any], found: Mapping[str, Difference], looks: Any) -
     return Line(row["agent"], looks[row["agent"]], 100 * at, _hundred(low), _hundred(high), places[0], places[1], places[2], label, description)
 
 
-def _published(found: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[Line]:
+def _published(differences: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[Line]:
     """Published people whom somebody is held against."""
-    against = {one.against: one for one in found.values() if one.against in looks and one.against not in set(table["agent"])}
+    against = {one.against: one for one in differences.values() if one.against in looks and one.against not in set(table["agent"])}
     return [
         Line(
             name,
@@ -178,11 +178,11 @@ def _hundred(value: float) -> float | None:
     return None if value is None or value != value else round(100 * value, 2)
 
 
-def _table_row(paradigm: str, row: Mapping[Any, Any], found: Difference | None, blind: float) -> dict[str, Any]:
+def _table_row(paradigm: str, row: Mapping[Any, Any], difference: Difference | None, blind: float) -> dict[str, Any]:
     columns = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
     columns |= {"blind": blind, "unit": row["unit"], "n_units": row["n_units"]}
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
-    values = [getattr(found, name) for name in names] if found is not None else ["", *[math.nan] * 5, "", ""]
+    values = [getattr(difference, name) for name in names] if difference is not None else ["", *[math.nan] * 5, "", ""]
     return columns | {f"difference_{name}" if name in ("value", "low", "high") else name: value for name, value in zip(names, values, strict=True)}
 
 
@@ -220,10 +220,10 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
             f"There is no leaderboard: {why}, and how near a model can come to people is known only from several of them. Published people are means of groups."
         )
         return Leaderboard(None, None, reason, "")
-    found = fits(data.scored, data.human)
-    if not len(found):
+    fits_of = fits(data.scored, data.human)
+    if not len(fits_of):
         return Leaderboard(None, None, "There is no leaderboard: people and models have no curve of three points or more in common.", "")
-    order = standings(found)
+    order = standings(fits_of)
 
     def interval(row: Mapping[Any, Any]) -> str:
         return "" if row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"
@@ -259,6 +259,6 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
     ]
     tables = (
         page_table(order, best, "Fit to people", caption, file=folder.table("leaderboard", order)),
-        page_table(found, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", found)),
+        page_table(fits_of, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", fits_of)),
     )
     return Leaderboard(*tables, "", commands.scores())

@@ -109,24 +109,24 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     return text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below have everybody."
 
 
-def _from_people(found: Difference | None, margin: Margin | None = None) -> str:
+def _from_people(difference: Difference | None, margin: Margin | None = None) -> str:
     """How far somebody is from people, to end a sentence with."""
-    if found is None:
+    if difference is None:
         return ""
-    points, low, high = (100 * bound for bound in (found.value, found.low, found.high))
-    where = f"over the same {found.over}" if found.over else "in all"
+    points, low, high = (100 * bound for bound in (difference.value, difference.low, difference.high))
+    where = f"over the same {difference.over}" if difference.over else "in all"
     if abs(points) < 0.5:
-        far = f"as many as {found.against} {where}, to half a point"
+        far = f"as many as {difference.against} {where}, to half a point"
     else:
-        far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {found.against} {where}"
+        far = f"{abs(points):.0f} points {'above' if points > 0 else 'below'} {difference.against} {where}"
     if low != low:
-        return f"; {far} (no interval: {found.note})"
-    interval = f"95% interval {signed(low)} to {signed(high)}; {found.units}"
-    tested = margin.judge(found.value, found.se, found.df) if margin is not None else None
+        return f"; {far} (no interval: {difference.note})"
+    interval = f"95% interval {signed(low)} to {signed(high)}; {difference.units}"
+    tested = margin.judge(difference.value, difference.se, difference.df) if margin is not None else None
     if margin is not None and tested is not None:
         interval += f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}: {verdict_in_words(tested, margin)}"
     if low <= 0 <= high:
-        return f"; not distinguishable from {found.against} {where} (difference {signed(points)} points, {interval})"
+        return f"; not distinguishable from {difference.against} {where} (difference {signed(points)} points, {interval})"
     return f"; {far} ({interval})"
 
 
@@ -171,10 +171,10 @@ def like_for_like(
     if same is False or same is None:
         notes.append(Note(sentence, warning=True))
     for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
-        found = sorted(set(items[column]) - {""})
-        if len(found) > 1:
-            named = listed(found) if column == "generator" else listed([value[:8] for value in found])
-            notes.append(Note(f"The sessions used {len(found)} different {word} ({named}).", warning=True))
+        values = sorted(set(items[column]) - {""})
+        if len(values) > 1:
+            named = listed(values) if column == "generator" else listed([value[:8] for value in values])
+            notes.append(Note(f"The sessions used {len(values)} different {word} ({named}).", warning=True))
     oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle), "agent"])
     if oracles:
         notes.append(

@@ -16,7 +16,7 @@ Seen = frozenset[tuple[str, int, int]]
 
 def seen(paths: Sequence[str | Path], but: Path | None = None) -> Seen:
     """Every file of the data with its size and time of change, those in the folder ``but`` left out. Files that disappear meanwhile are left out."""
-    return frozenset(found for path in paths for found in _files(Path(path), but))
+    return frozenset(state for path in paths for state in _files(Path(path), but))
 
 
 def _files(path: Path, but: Path | None) -> Iterator[tuple[str, int, int]]:
@@ -27,10 +27,10 @@ def _files(path: Path, but: Path | None) -> Iterator[tuple[str, int, int]]:
         if not file.endswith(_ENDINGS):
             continue
         try:
-            found = os.stat(file)
+            state = os.stat(file)
         except OSError:
             continue
-        yield file, found.st_size, found.st_mtime_ns
+        yield file, state.st_size, state.st_mtime_ns
 
 
 def _inside(folder: str, other: str) -> bool:

@@ -216,12 +216,12 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
         rare = min(response.sum(), (~response).sum())
         if len(rates) > 1 and np.ptp(rates) > 1e-9 and rare >= _FEW_EXPECTED:
             p = t_test(rates)
-        found = estimate(detection(*both.T).dprime, proportion=False, level=level, resamples=resamples, seed=seed)
+        dprime = estimate(detection(*both.T).dprime, proportion=False, level=level, resamples=resamples, seed=seed)
     else:
-        found = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)
+        dprime = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)
     if response.all() or not response.any():
         return row | {"p_dprime": 1.0, "note": "always the same answer: no d′"}
-    return row | {"dprime": found.mean, "dprime_low": found.low, "dprime_high": found.high, "p_dprime": p}
+    return row | {"dprime": dprime.mean, "dprime_low": dprime.low, "dprime_high": dprime.high, "p_dprime": p}
 
 
 def p_depends(response: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]) -> float:

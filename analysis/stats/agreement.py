@@ -118,15 +118,15 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
         answers = _Answers(shared_items)
         names = sorted(set(answers.agents))
         few = most is None or len(names) <= most
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        rows_of: dict[tuple[str, str], dict[str, Any]] = {}
         for agent, other in combinations_with_replacement(names, 2):
             if few or {agent, other} & answers.people:
                 pairs = answers.pairs(agent, other)
                 if len(pairs):
-                    found[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
-        for (agent, other), row in found.items():
-            crowd = [who for who in (agent, other) if (who, who) in found and who in answers.people]
-            among = found[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
+                    rows_of[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
+        for (agent, other), row in rows_of.items():
+            crowd = [who for who in (agent, other) if (who, who) in rows_of and who in answers.people]
+            among = rows_of[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
             rows.append({"paradigm": paradigm, "agent": agent, "other": other} | row | {"among_people": among})
     return pd.DataFrame(rows, columns=list(KAPPA_COLUMNS))
 
@@ -207,23 +207,23 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
     row = {"observed": float(np.mean((sums[:, 0] + sums[:, 3]) / totals)), "expected": float(np.mean(a * b + (1 - a) * (1 - b)))}
     if len(pairs) == 1:
         counts, _ = answers.by_trial(int(pairs[0, 0]), int(pairs[0, 1]))
-        found = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
+        estimated = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
         unit = "trial"
     else:
-        found, unit = _over_people(answers, pairs, values, level), "participant"
+        estimated, unit = _over_people(answers, pairs, values, level), "participant"
     undefined = int(np.isnan(values).sum())
     always = "somebody was always right or always wrong"
     note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
     return row | {
-        "kappa": found.mean,
-        "low": found.low,
-        "high": found.high,
+        "kappa": estimated.mean,
+        "low": estimated.low,
+        "high": estimated.high,
         "unit": unit,
-        "n_units": found.n,
+        "n_units": estimated.n,
         "n_pairs": len(pairs),
         "n_trials": int(np.mean(trials)),
         "n_items": int(np.mean(totals)),
-        "note": note or ("no interval" if math.isnan(found.low) else ""),
+        "note": note or ("no interval" if math.isnan(estimated.low) else ""),
     }
 
 
@@ -275,11 +275,11 @@ class Crowd:
     @classmethod
     def of(cls, curves: pd.DataFrame, by: Sequence[str]) -> Crowd:
         """From a curve table with a row for each person and point: ``participant``, ``by`` and ``mean``."""
-        found: dict[str, dict[tuple[Any, ...], float]] = {}
+        lines: dict[str, dict[tuple[Any, ...], float]] = {}
         for row in curves.dropna(subset=["mean"]).to_dict("records"):
-            found.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
-        points = sorted(set.intersection(*map(set, found.values())), key=lambda place: [(isinstance(one, str), one) for one in place]) if found else []
-        return cls(tuple(points), np.array([[line[place] for place in points] for line in found.values()]).reshape(len(found), -1))
+            lines.setdefault(str(row["participant"]), {})[place_of(row, by)] = float(row["mean"])
+        points = sorted(set.intersection(*map(set, lines.values())), key=lambda place: [(isinstance(one, str), one) for one in place]) if lines else []
+        return cls(tuple(points), np.array([[line[place] for place in points] for line in lines.values()]).reshape(len(lines), -1))
 
     def ceiling(self) -> dict[str, float]:
         """The noise ceilings: how close any curve can come to these people, and how close their mean comes to a person who is not in it.
@@ -329,12 +329,12 @@ class Crowd:
             return row | {"note": "a curve is flat: no correlation"}
         flat = len(theirs) - len(shapes)
         row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
-        found = estimate(shapes @ shape[0], proportion=False, level=level, resamples=resamples, seed=seed)
+        correlation = estimate(shapes @ shape[0], proportion=False, level=level, resamples=resamples, seed=seed)
         flat = len(theirs) - len(shapes)
         return row | {
-            "r": found.mean,
-            "r_low": found.low,
-            "r_high": found.high,
+            "r": correlation.mean,
+            "r_low": correlation.low,
+            "r_high": correlation.high,
             "note": f"{plural(flat, 'person', 'people')} with a flat curve left out" * (flat > 0),
         }
 

@@ -78,10 +78,10 @@ class Curvature:
         right = np.arange(len(left)) - np.repeat(ends - many, many) + np.repeat(design.indptr[row], many)
         column = design.indices.astype(np.int64)
         itself = np.arange(size, dtype=np.int64) * (size + 1)
-        places, found = np.unique(np.concatenate([column[right] * size + column[left], itself]), return_inverse=True)
+        places, place_of = np.unique(np.concatenate([column[right] * size + column[left], itself]), return_inverse=True)
         values, of_row = design.data[left] * design.data[right], np.repeat(row, many)
-        self.adds: Any = sparse.csr_matrix((values, (found[: len(left)], of_row)), shape=(len(places), rows))
-        self.diagonal = found[len(left) :]
+        self.adds: Any = sparse.csr_matrix((values, (place_of[: len(left)], of_row)), shape=(len(places), rows))
+        self.diagonal = place_of[len(left) :]
         self.indices = (places % size).astype(np.intc)
         self.ends = np.searchsorted(places, np.arange(size + 1, dtype=np.int64) * size).astype(np.intc)
 
@@ -89,10 +89,10 @@ class Curvature:
         """The factors for these weights of rows and precisions of effects."""
         if self.order is not None:
             return Factors(self._matrix(weight, precision[self.order]), self.order)
-        found = Factors(self._matrix(weight, precision))
-        self.order = np.argsort(found.factors.perm_c)
+        factors = Factors(self._matrix(weight, precision))
+        self.order = np.argsort(factors.factors.perm_c)
         self._lay_out(self.design[:, self.order].tocsr())
-        return found
+        return factors
 
     def _matrix(self, weight: np.ndarray, precision: np.ndarray) -> Any:
         from scipy import sparse
@@ -125,7 +125,7 @@ class Apart:
         rows, many = self.random.shape
         places = int(self.place.max(initial=-1)) + 1
         step = max(1, 10_000_000 // max(rows, many, 1))
-        found = np.zeros(rows)
+        leverage_of = np.zeros(rows)
         for first in range(0, places, step):
             unit = np.zeros((many, min(step, places - first)))
             here = np.flatnonzero((self.place >= first) & (self.place < first + unit.shape[1]))
@@ -134,8 +134,8 @@ class Apart:
             place = self.place[self.random.indices] - first
             inside = (place >= 0) & (place < unit.shape[1])
             added = self.random.data[inside] * along[self.rows[inside], place[inside]]
-            found += np.bincount(self.rows[inside], added, minlength=rows)
-        return found
+            leverage_of += np.bincount(self.rows[inside], added, minlength=rows)
+        return leverage_of
 
 
 class Factors:
@@ -159,9 +159,9 @@ class Factors:
     def solve(self, right: np.ndarray) -> np.ndarray:
         if self.order is None:
             return self.factors.solve(right)
-        found = np.empty(right.shape)
-        found[self.order] = self.factors.solve(right[self.order])
-        return found
+        solution = np.empty(right.shape)
+        solution[self.order] = self.factors.solve(right[self.order])
+        return solution
 
     def log_det(self) -> float:
         return float(np.log(np.abs(self.factors.U.diagonal())).sum())

@@ -321,10 +321,10 @@ def fit(model: Laplace, *, restricted: bool = True, penalised: bool = True) -> F
 
     if many:
         bounds = [(math.log(SMALLEST), math.log(LARGEST))] * many
-        found = minimize(loss, np.full(many, math.log(0.5)), method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-4})
-        theta = found.x
-        if not np.isfinite(found.fun) or (not found.success and np.abs(found.jac).max() > 0.05):
-            raise FitError(f"the fit did not converge ({str(found.message).strip().lower()}). Compare fewer agents or conditions, or gather more answers")
+        solution = minimize(loss, np.full(many, math.log(0.5)), method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-4})
+        theta = solution.x
+        if not np.isfinite(solution.fun) or (not solution.success and np.abs(solution.jac).max() > 0.05):
+            raise FitError(f"the fit did not converge ({str(solution.message).strip().lower()}). Compare fewer agents or conditions, or gather more answers")
         if (theta > bounds[0][1] - 1e-6).any():
             raise FitError("the fit did not converge: a random effect diverged. There are too few answers for each of its levels")
     sd = np.exp(theta)

@@ -54,7 +54,7 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
 
     names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
     cells = unit_means(part, names)
-    found = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
+    tables = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
     sensitive = _detected(part, paradigm, names)
     if sensitive is not None:
         of, signal_cells = sensitive
@@ -64,10 +64,10 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
             row = dict(zip(heads, key, strict=True))
             if min(pair) >= 0:
                 pairs.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, names)] = pair
-        found.append(judged(_table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called), margin_of(margins, "d′")))
-    columns = [*COLUMNS, *(MARGIN_COLUMNS if any("alike" in one.columns for one in found) else ())]
-    kept = [one for one in found if len(one)]
-    table = pd.concat(kept, ignore_index=True) if kept else found[0]
+        tables.append(judged(_table(pairs, _of_sensitivity(of, signal_cells), signal_cells, "d′", called), margin_of(margins, "d′")))
+    columns = [*COLUMNS, *(MARGIN_COLUMNS if any("alike" in one.columns for one in tables) else ())]
+    kept = [one for one in tables if len(one)]
+    table = pd.concat(kept, ignore_index=True) if kept else tables[0]
     table = table.reindex(columns=columns)
     return table.assign(alike=table["alike"].fillna("")) if "alike" in columns else table
 
@@ -111,10 +111,10 @@ def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, c
         conditions = sorted(known[who], key=lambda place: [(isinstance(one, str), one) for one in place])
         pairs = combinations(conditions, 2) if len(conditions) <= _PAIRS else ((conditions[0], one) for one in conditions[1:])
         for one, other in pairs:
-            found = weighted([known[who][other], known[who][one]], np.array([1.0, -1.0]))
+            difference = weighted([known[who][other], known[who][one]], np.array([1.0, -1.0]))
             names = [", ".join(_as_text(value) for value in place) for place in (other, one)]
             head: dict[str, Any] = {"kind": "conditions", "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}"}
-            rows.append(head | _row(found.value, found.se, found.df, found.sizes, _unit(cells, known[who][one]), found.n))
+            rows.append(head | _row(difference.value, difference.se, difference.df, difference.sizes, _unit(cells, known[who][one]), difference.n))
     return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS])
 
 

@@ -71,7 +71,7 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
     SpanLabError
         for a number without a unit, one that is not above 0, and two of one unit.
     """
-    found: dict[Measured, Margin] = {}
+    margins: dict[Measured, Margin] = {}
     for text in texts:
         match = re.fullmatch(r"\s*([0-9]*[.,]?[0-9]+)\s*([^\s0-9.,]*)\s*", text)
         unit = _UNITS.get(match[2].lower()) if match else None
@@ -80,10 +80,10 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
         margin = Margin(float(match[1].replace(",", ".")), unit)
         if not margin.value > 0:
             raise SpanLabError(f"--margin {text}: the margin within which a difference counts as none must be above 0")
-        if unit in found:
+        if unit in margins:
             raise SpanLabError(f"--margin is given twice in {unit}: a difference counts as none within one margin, which is declared beforehand")
-        found[unit] = margin
-    return tuple(found.values())
+        margins[unit] = margin
+    return tuple(margins.values())
 
 
 def margin_of(margins: Sequence[Margin], unit: str) -> Margin | None:
@@ -105,15 +105,15 @@ def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
     return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
 
 
-def _columns(found: Equivalence | None, margin: Margin) -> dict[str, Any]:
-    if found is None:
+def _columns(verdict: Equivalence | None, margin: Margin) -> dict[str, Any]:
+    if verdict is None:
         return dict(zip(MARGIN_COLUMNS, (math.nan, math.nan, math.nan, math.nan, ""), strict=True))
-    return dict(zip(MARGIN_COLUMNS, (margin.scaled, found.low, found.high, found.p, verdict_in_words(found, margin)), strict=True))
+    return dict(zip(MARGIN_COLUMNS, (margin.scaled, verdict.low, verdict.high, verdict.p, verdict_in_words(verdict, margin)), strict=True))
 
 
-def verdict_in_words(found: Equivalence, margin: Margin, from_0: bool = False) -> str:
+def verdict_in_words(verdict: Equivalence, margin: Margin, from_0: bool = False) -> str:
     """``alike within 5 points``, to follow a difference in a sentence; ``within 5 points of 0``, to follow an effect."""
-    return (_FROM_0 if from_0 else _APART)[found.verdict].format(margin.words)
+    return (_FROM_0 if from_0 else _APART)[verdict.verdict].format(margin.words)
 
 
 def bayes_in_words(factor: float) -> str:

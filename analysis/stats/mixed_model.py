@@ -141,14 +141,14 @@ def mixed_model(scored: Scored, paradigm: str, by: str | None = None) -> Mixed:
     fixed = np.eye(len(cells.table))[rows["cell"].to_numpy()]
     model = Laplace(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), fixed, [rows[name].to_numpy() for name in cells.components], prior_sd=PRIOR_SD)
     try:
-        found = fit(model)
+        fitted = fit(model)
     except FitError as error:
         return Mixed(cells, None, f"No model: {error}.", cells.notes)
-    return Mixed(cells, found, "", (*cells.notes, *_notes_on_fit(cells, found)), model)
+    return Mixed(cells, fitted, "", (*cells.notes, *_notes_on_fit(cells, fitted)), model)
 
 
-def _notes_on_fit(cells: Cells, found: Fit) -> list[str]:
-    flat = [name for name, sd in zip(cells.components, found.sd, strict=True) if sd < 0.1]
+def _notes_on_fit(cells: Cells, fitted: Fit) -> list[str]:
+    flat = [name for name, sd in zip(cells.components, fitted.sd, strict=True) if sd < 0.1]
     return [f"Almost no variation was found between levels of {listed(flat)} (standard deviation below 0.1)."] if flat else []
 
 
@@ -245,8 +245,8 @@ def _values(column: pd.Series) -> pd.Series:
     kinds = {isinstance(value, str) for value in values[:-1] if value is not None}
     if len(kinds) > 1:  # words and numbers have no order
         values = np.array([None if value is None else str(value) for value in values], dtype=object)
-    found = pd.Series(values[codes], index=column.index)
-    return found.infer_objects()
+    column_values = pd.Series(values[codes], index=column.index)
+    return column_values.infer_objects()
 
 
 def _thinned(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -304,9 +304,9 @@ def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
 
 def _from_0(codes: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Codes without gaps, -1 elsewhere."""
-    found = np.full(len(codes), -1)
-    found[where] = np.unique(codes[where], return_inverse=True)[1]
-    return found
+    numbered = np.full(len(codes), -1)
+    numbered[where] = np.unique(codes[where], return_inverse=True)[1]
+    return numbered
 
 
 def _again(codes: np.ndarray, answers: int, cells: int) -> bool:

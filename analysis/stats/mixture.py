@@ -153,9 +153,9 @@ def _fitted(likelihood: _Likelihood) -> tuple[np.ndarray, float]:
         starts.append(np.array([*(math.log(weight / guess) for weight in weights), math.log(kappa)]))
     best: tuple[np.ndarray, float] | None = None
     for start in sorted(starts, key=lambda start: likelihood(start)[0])[:_TRIES]:
-        found = minimize(likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-12, "gtol": 1e-6})
-        if best is None or found.fun < best[1]:
-            best = np.asarray(found.x), float(found.fun)
+        solution = minimize(likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-12, "gtol": 1e-6})
+        if best is None or solution.fun < best[1]:
+            best = np.asarray(solution.x), float(solution.fun)
     assert best is not None
     return best
 
@@ -198,8 +198,8 @@ def mixture_limits(errors: np.ndarray, fitted: Mixture, others: np.ndarray | Non
     slopes = np.array([(logits(at + step * one) - logits(at - step * one)) / (2 * step) for one in np.eye(count)]).T
     middle = logits(at)
     ends = [(value - spread(slope), value + spread(slope)) for value, slope in zip(middle, slopes, strict=True)]
-    found = {name: (1 / (1 + math.exp(-low)), 1 / (1 + math.exp(-high))) for name, (low, high) in zip(names, ends[:-1], strict=True)}
-    return {**found, "sd": (math.exp(ends[-1][0]), math.exp(ends[-1][1]))}
+    limits = {name: (1 / (1 + math.exp(-low)), 1 / (1 + math.exp(-high))) for name, (low, high) in zip(names, ends[:-1], strict=True)}
+    return {**limits, "sd": (math.exp(ends[-1][0]), math.exp(ends[-1][1]))}
 
 
 def simulate_answers(

@@ -81,12 +81,20 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
     except SpanLabError as error:
         return SensitivityModel(None, ("", ""), False, None, f"{error}.")
     rows = of.of_words(part, {words[0]}, {words[1]}).items
-    found = sort_cells(Scored(rows.assign(correct=rows["said"]), part.intrusions, ()), paradigm, by, beside=("signal",))
-    components = {name: found.items[name].to_numpy() for name in found.components}
+    sorted_cells = sort_cells(Scored(rows.assign(correct=rows["said"]), part.intrusions, ()), paradigm, by, beside=("signal",))
+    components = {name: sorted_cells.items[name].to_numpy() for name in sorted_cells.components}
     if "participant" in components:
         person = components["participant"]
-        components["participant x signal"] = np.where(person >= 0, 2 * person + found.items["signal"].to_numpy(int), -1)
-    cells = Cells(found.paradigm, found.by, found.table, found.items.assign(**components), tuple(components), found.numeric, found.notes)
+        components["participant x signal"] = np.where(person >= 0, 2 * person + sorted_cells.items["signal"].to_numpy(int), -1)
+    cells = Cells(
+        sorted_cells.paradigm,
+        sorted_cells.by,
+        sorted_cells.table,
+        sorted_cells.items.assign(**components),
+        tuple(components),
+        sorted_cells.numeric,
+        sorted_cells.notes,
+    )
     kinds = cells.items.groupby("cell")["signal"].nunique()
     if not len(cells.table) or (kinds < 2).any():
         why = "only yardsticks answered" if not len(cells.table) else f"some {cells.by or 'agent'} has questions of one right answer only; d′ needs both"

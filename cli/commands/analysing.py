@@ -120,13 +120,13 @@ def scores(
         _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", "conditions", "note"]])
     else:
         print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
-    found: list[tuple[str, Any]] = [
+    tables: list[tuple[str, Any]] = [
         ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
         ("Errors on the same trials (kappa)", error_consistency(loaded.scored, most=None if pairs else MOST_ANSWERERS)),
         ("Fit to people, as a share of the noise ceiling", fits(loaded.scored, loaded.human)),
         ("Noise ceilings: how near a curve can come to these people", ceilings(loaded.scored)),
     ]
-    for title, part in found:
+    for title, part in tables:
         if len(part):
             print(f"\n{title}:\n")
             _print(part)
@@ -145,8 +145,8 @@ def _load_for(
     from ...core.worker_pool import open_pool
 
     if exclude is None and figure.effects:
-        with open_pool(workers, scheduler) as found:
-            return load_scattered(data, figure.effects, pool=found, include_practice=practice, include_pilot=pilot)
+        with open_pool(workers, scheduler) as pool:
+            return load_scattered(data, figure.effects, pool=pool, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
         why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
         raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")

@@ -123,26 +123,26 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
     trained = checkpoint.trained
     library = list_paradigms()
     met = [name for name in (trained.paradigms if trained is not None else ()) if name in library]
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     notes: list[str] = []
     for place in [*files, *met, *(name for name in library if name not in met)]:
-        if all(task in found for task in tasks):
+        if all(task in sources for task in tasks):
             break
         paradigm = load_paradigm(place)
         if paradigm.network is None:
             continue
-        known = [task for task in _tasks_of(checkpoint, paradigm) if task in tasks and task not in found]
+        known = [task for task in _tasks_of(checkpoint, paradigm) if task in tasks and task not in sources]
         for number, (task, combinations) in enumerate(_tasks_of(checkpoint, paradigm).items()):
             if task in known:
-                found[task] = Source(paradigm, combinations, number)
+                sources[task] = Source(paradigm, combinations, number)
         if trained is not None and known and trained.paradigms.get(paradigm.name, paradigm.hash) != paradigm.hash:
             notes.append(f"{paradigm.name} has changed since the network was trained on it.")
     for task in tasks:
-        if task not in found:
+        if task not in sources:
             raise SpanLabError(
                 f"no paradigm in the library is the task '{task}' of {checkpoint.name}: give its file with --paradigm FILE, or leave it out with --tasks"
             )
-    return found, notes
+    return sources, notes
 
 
 def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict[str, Any]]]:
@@ -155,26 +155,26 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
     levels: Mapping[str, Any] = published.factors if isinstance(published, DatasetDesign) else {}
     if trained is not None:
         levels = {name: known_levels for name, known_levels in trained.items() if known_levels and name in paradigm.factors}
-    found: dict[str, list[dict[str, Any]]] = {}
+    levels_of: dict[str, list[dict[str, Any]]] = {}
     for combination in paradigm.combinations(levels):
         view = paradigm.network_view(combination)
         if view is not None and checkpoint.network.tasks.get(view.task) == task_seen_in(view):
-            found.setdefault(view.task, []).append(combination)
-    return found
+            levels_of.setdefault(view.task, []).append(combination)
+    return levels_of
 
 
 def _observed(checkpoint: Checkpoint, sources: Mapping[str, Source], trials: int, seed: int, generator: Generator, tell: Any) -> dict[str, Observed]:
     from ...agents.network.observed import observe
 
-    found = {}
+    observed = {}
     tasks = [task for task in checkpoint.network.tasks if task in sources]
     for number, task in enumerate(tasks):
         source = sources[task]
         view = source.paradigm.network_view(source.combinations[0])
         assert view is not None
-        found[task] = observe(checkpoint.network, checkpoint.vectors, view, _trials(source, trials, seed, generator))
+        observed[task] = observe(checkpoint.network, checkpoint.vectors, view, _trials(source, trials, seed, generator))
         tell(number + 1, len(tasks))
-    return found
+    return observed
 
 
 def _trials(source: Source, count: int, seed: int, generator: Generator) -> list[Trial]:
@@ -230,9 +230,9 @@ def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mappi
     from ...agents.network.lesions import accuracy_without
 
     def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
-        found: dict[str, list[np.ndarray]] = {}
+        accuracies: dict[str, list[np.ndarray]] = {}
         for task, observed_task in observed.items():
-            found.setdefault(names[task], []).append(accuracy_without(checkpoint.network, observed_task, units))
-        return {name: np.concatenate(parts) for name, parts in found.items()}
+            accuracies.setdefault(names[task], []).append(accuracy_without(checkpoint.network, observed_task, units))
+        return {name: np.concatenate(parts) for name, parts in accuracies.items()}
 
     return silenced

@@ -94,4 +94,4 @@ def _check_free(kind: Kind, name: str) -> None:
 
 
 def _filled(text: str, words: dict[str, Any]) -> str:
-    return re.sub("|".join(words), lambda found: words[found[0]], text)
+    return re.sub("|".join(words), lambda match: words[match[0]], text)

@@ -40,9 +40,9 @@ def sweep(
     from ...agents.network.sweeps.sweep import read_sweep, write_sweep
 
     write_sweep(output, read_sweep(config))
-    with open_pool(workers, scheduler) as found:
+    with open_pool(workers, scheduler) as pool:
         try:
-            run_sweep(output, found, lambda run, outcome: print(f"{run}: {outcome}", flush=True))
+            run_sweep(output, pool, lambda run, outcome: print(f"{run}: {outcome}", flush=True))
         except (SpanLabError, KeyboardInterrupt) as error:
             why = str(error) if isinstance(error, SpanLabError) else "interrupted"
             raise SpanLabError(f"{why}\nWhat is done is saved. Continue with the same command") from None
@@ -53,11 +53,11 @@ def _say_status(folder: Path) -> None:
     from ...agents.network.sweeps.runs import status
     from ...agents.network.sweeps.tables import write_tables
 
-    found = status(folder)
-    keys = list(found[0].values) if found else []
-    rows = [(run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note) for run in found]
+    runs = status(folder)
+    keys = list(runs[0].values) if runs else []
+    rows = [(run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note) for run in runs]
     print_table(("run", *keys, "state", "steps", "note"), rows)
-    counted = Counter(run.state for run in found)
+    counted = Counter(run.state for run in runs)
     print(", ".join(f"{many} {state}" for state, many in counted.items()))
     if counted["done"]:
         print(*write_tables(folder), sep="\n")

@@ -37,7 +37,7 @@ def sentences(language: str) -> Mapping[str, str]:
     written = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     # Every value is a text; "no" and "1" are not exceptions.
     sections = yaml.load(written, Loader=yaml.BaseLoader)
-    return {f"{section}.{key}": text for section, found in sections.items() for key, text in found.items()}
+    return {f"{section}.{key}": text for section, texts in sections.items() for key, text in texts.items()}
 
 
 def sentence(key: str, language: str, **values: object) -> str:

@@ -87,8 +87,8 @@ def read_lines(text: str) -> Lines:
     lines = text.removesuffix("\n").removesuffix("\r").split("\n")
     lines = [line.removesuffix("\r") for line in lines]
     if len(lines) != 2:
-        found = f"found {len(lines)} lines" if any(lines) else "the file is empty"
-        raise LineError(min(len(lines), 3), f"expected two lines, items and labels; {found}")
+        content = f"found {len(lines)} lines" if any(lines) else "the file is empty"
+        raise LineError(min(len(lines), 3), f"expected two lines, items and labels; {content}")
     for number, line in enumerate(lines, start=1):
         if not line:
             raise LineError(number, f"{'items' if number == 1 else 'labels'} are missing: the line is empty")
@@ -173,7 +173,7 @@ def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
             for folder_below in _folders(folder)
             if not _levels(folder_below)
         ]
-    found: list[BlockFile] = []
+    files: list[BlockFile] = []
     for name, level in levels:
         match = _LEVEL.fullmatch(level.resolve().name)
         assert match is not None
@@ -182,10 +182,10 @@ def find_blocks(folder: Path) -> tuple[list[BlockFile], list[Problem]]:
             if number is None or not path.is_file():
                 problems.append(Problem(str(path), "", "no block; expected files such as 0.txt here"))
             else:
-                found.append(BlockFile(path, name, int(match[1]), int(number[1])))
-    if not found:
+                files.append(BlockFile(path, name, int(match[1]), int(number[1])))
+    if not files:
         raise SpanLabError(f"{folder} holds no block files; expected a layout such as letters/1back/0.txt")
-    return sorted(found, key=lambda file: (file.set, file.n, file.number)), problems
+    return sorted(files, key=lambda file: (file.set, file.n, file.number)), problems
 
 
 def _visible(folder: Path) -> Iterator[Path]:

@@ -299,9 +299,9 @@ def _compare_scores(folder: Path, source: _Source) -> None:
     for index, (block, _) in enumerate(source.blocks, start=1):
         for number, trial in enumerate(block.trials, start=1):
             there = {"answer": f'"{trial.response}"', "correct_answer": f'"{trial.target}"', "correct": trial.correct, "rt_ms": trial.rt_ms}
-            found = scored.pop((index, number), None)
-            if found != there:
-                problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {found}"))
+            score = scored.pop((index, number), None)
+            if score != there:
+                problems.append(Problem(str(source.file), f"{block.key} > trial {number}", f"the file has {there}, the session {score}"))
     if problems or scored:
         raise SpanLabError("\n".join([*format_problems(problems), f"scored anew, {source.file} does not come out as it is; nothing was imported"]))
 

@@ -49,17 +49,17 @@ def import_blocks(
     SpanLabError
         when there is nothing to import, or (unless it is left out) for everything that is malformed, by file and line.
     """
-    found, problems = find_blocks(folder)
-    read = [_read_blocks(loaded, files, generator, seed) for loaded, files in _by_paradigm(folder, found, paradigm)]
+    block_files, problems = find_blocks(folder)
+    read = [_read_blocks(loaded, files, generator, seed) for loaded, files in _by_paradigm(folder, block_files, paradigm)]
     return import_sets(folder, output, [blocks.as_set() for blocks in read], skip_malformed, problems=problems, unit="block")
 
 
-def _by_paradigm(folder: Path, found: Sequence[BlockFile], paradigm: str | None) -> list[tuple[Paradigm, list[BlockFile]]]:
-    names = sorted({file.set for file in found})
+def _by_paradigm(folder: Path, block_files: Sequence[BlockFile], paradigm: str | None) -> list[tuple[Paradigm, list[BlockFile]]]:
+    names = sorted({file.set for file in block_files})
     if paradigm is not None and len(names) > 1:
         raise SpanLabError(f"--as names the paradigm of one set; {folder} holds {len(names)} ({', '.join(names)}): import them one by one")
     grouped: dict[str, tuple[Paradigm, list[BlockFile]]] = {}
-    for name, files in groupby(found, lambda file: file.set):
+    for name, files in groupby(block_files, lambda file: file.set):
         known = set_named(name)
         whose = paradigm or (None if known is None else known.paradigm)
         if whose is None:

@@ -73,8 +73,8 @@ class Fields:
 
     def wholes(self, key: str, length: int | None = None) -> list[int]:
         """A list of whole numbers."""
-        found = self.any(key)
-        return wholes(found, length, self._at(key))
+        value = self.any(key)
+        return wholes(value, length, self._at(key))
 
     def number(self, key: str) -> float:
         """Any number."""
@@ -82,13 +82,13 @@ class Fields:
 
     def word(self, key: str, of: Mapping[Any, T]) -> T:
         """The meaning of a value that must be one of some words (or numbers, or null)."""
-        found = self.any(key)
-        return one_of(found, of, self._at(key))
+        value = self.any(key)
+        return one_of(value, of, self._at(key))
 
     def list(self, key: str, length: int | None = None) -> list[Any]:
         """A list."""
-        found = self.any(key)
-        return members(found, length, self._at(key))
+        value = self.any(key)
+        return members(value, length, self._at(key))
 
     def numbered(self, key: str, length: int, first: int = 0) -> list[Any]:
         """A list that was written as an object with the keys ``first``, ``first + 1`` and so on."""
@@ -100,11 +100,11 @@ class Fields:
             raise self.wrong(key, f"expected {show(expected)}, as the other keys have it; found {show(self._data[key])}")
 
     def _checked(self, keys: tuple[str, ...], fits: Callable[[Any], bool], expected: str) -> Any:
-        found = self.any(*keys)
-        if not fits(found):
+        value = self.any(*keys)
+        if not fits(value):
             key = next(key for key in keys if key in self._data)
-            raise self.wrong(key, f"expected {expected}; found {show(found)}")
-        return found
+            raise self.wrong(key, f"expected {expected}; found {show(value)}")
+        return value
 
 
 def is_number(value: Any) -> bool:
@@ -114,8 +114,8 @@ def is_number(value: Any) -> bool:
 def members(value: Any, length: int | None, path: str) -> list[Any]:
     """A value as a list of so many."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
-        found = f"one of {len(value)}" if isinstance(value, list) else show(value)
-        raise MalformedError(path, f"expected a list{f' of {length}' if length is not None else ''}; found {found}")
+        kind = f"one of {len(value)}" if isinstance(value, list) else show(value)
+        raise MalformedError(path, f"expected a list{f' of {length}' if length is not None else ''}; found {kind}")
     return value
 
 

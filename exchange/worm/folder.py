@@ -57,13 +57,13 @@ def find_data_sets(folder: Path) -> list[tuple[DataSet, Path]]:
     by_name = {data_set.folder: data_set for data_set in DATA_SETS}
     if folder.name in by_name and (folder / TRIALS).is_file():
         return [(by_name[folder.name], folder / TRIALS)]
-    found = [(data_set, folder / data_set.folder / TRIALS) for data_set in DATA_SETS if (folder / data_set.folder / TRIALS).is_file()]
-    if not found:
+    data_sets = [(data_set, folder / data_set.folder / TRIALS) for data_set in DATA_SETS if (folder / data_set.folder / TRIALS).is_file()]
+    if not data_sets:
         missing = (
             "is not a folder" if not folder.is_dir() else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
         )
         raise SpanLabError(f"{folder} {missing}")
-    return found
+    return data_sets
 
 
 def other_folders(folder: Path) -> list[str]:
@@ -92,10 +92,10 @@ def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: 
     """
     if not 0 <= seed <= MAX_MASTER_SEED:
         raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {seed}")
-    found = find_data_sets(folder)
+    data_sets = find_data_sets(folder)
 
     def sets() -> Iterator[WormSet]:
-        for data_set, path in found:
+        for data_set, path in data_sets:
             if tell is not None:
                 tell(data_set.folder)
             yield from _DataSetFile(data_set, path, skip_malformed, seed).sets()

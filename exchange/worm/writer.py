@@ -55,10 +55,10 @@ def data_sets_of(paradigm: str) -> list[DataSet]:
     SpanLabError
         when there is none.
     """
-    found = [data_set for data_set in DATA_SETS if data_set.paradigm == paradigm]
-    if not found:
+    data_sets = [data_set for data_set in DATA_SETS if data_set.paradigm == paradigm]
+    if not data_sets:
         raise SpanLabError(f"WorM has no data set of '{paradigm}'; it has {listed(dict.fromkeys(data_set.paradigm for data_set in DATA_SETS))}")
-    return found
+    return data_sets
 
 
 def published_sizes(paradigm: Paradigm) -> tuple[int, int]:

@@ -135,9 +135,9 @@ def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = N
         raise SpanLabError(f"{error}\nReplies so far are kept in {scoring.folder}; the same command goes on.") from None
 
 
-def note_summary(scored: ChoiceScores, found: Mapping[str, Any]) -> ChoiceScores:
+def note_summary(scored: ChoiceScores, summary: Mapping[str, Any]) -> ChoiceScores:
     """Add the summary, and how many answers were left out, to the record."""
-    info = {**scored.info, "summary": dict(found), "left_out": dict(scored.left_out)}
+    info = {**scored.info, "summary": dict(summary), "left_out": dict(scored.left_out)}
     write_json(scored.folder / INFO, info)
     return replace(scored, info=info)
 
@@ -195,21 +195,21 @@ class _Scoring:
 
     def _followed(self) -> list[_Followed]:
         """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
-        memory, found = self._agent.memory(), []
+        memory, followed = self._agent.memory(), []
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
         for place, taken in enumerate(self._taken):
             seed = int(digest(["choices", self._session.seed, taken.key], length=12), 16)
             briefing = brief(self._agent, self._session.paradigm, language, taken.trial, seed)
             context = replace(briefing, block=1, practice=is_practice(taken.key))  # somebody remembers all blocks
             one = _Followed(taken, context, memory.before(context))
-            found.append(one)
+            followed.append(one)
             if not context.practice and not self._agent.remembers:
                 continue
             memory.keep(context, run_to_end(self._gone_through(one)))
             after = self._taken[place + 1] if place + 1 < len(self._taken) else None
             for text in said_after(self._session.paradigm, taken, after, language):
                 memory.tell(text)
-        return found
+        return followed
 
     async def _gone_through(self, one: _Followed) -> Any:
         follower = self._agent.follow(one.context, one.before, scored=False)
@@ -267,13 +267,13 @@ class _Scoring:
     def _estimate(self, to_score: Sequence[_Followed]) -> Estimate:
         """What it is going to take, with everything that an earlier try has taken."""
         counter = counter_for(self._agent.model)
-        found = {"requests": 0, "pictures": 0, "read": 0}
+        totals = {"requests": 0, "pictures": 0, "read": 0}
 
         async def count(request: Request, departures: Departures | None = None) -> Reply:
             tokens, pictures = tokens_of(request.messages, counter)
-            found["requests"] += 1
-            found["read"] += tokens
-            found["pictures"] += pictures
+            totals["requests"] += 1
+            totals["read"] += tokens
+            totals["pictures"] += pictures
             return Reply(content="", latency_ms=0)
 
         async def all_of_them() -> None:
@@ -282,9 +282,17 @@ class _Scoring:
 
         run_to_end(all_of_them())
         prices = self._agent.account.prices
-        cost = None if prices is None else prices.cost(found["read"], found["requests"])
+        cost = None if prices is None else prices.cost(totals["read"], totals["requests"])
         return Estimate(
-            len(to_score), found["requests"], found["pictures"], found["read"], found["requests"], cost, counter.how, counter.usual_error, counter.worst_error
+            len(to_score),
+            totals["requests"],
+            totals["pictures"],
+            totals["read"],
+            totals["requests"],
+            cost,
+            counter.how,
+            counter.usual_error,
+            counter.worst_error,
         )
 
     async def _all(self, to_score: Sequence[_Followed]) -> None:
@@ -307,7 +315,7 @@ class _Scoring:
         key = one.taken.key
         if ask is None:
             follower.attach(TrialJournal(self._recorder, key, self._attempt, self._replies.get(key, [])))
-        found: list[Choice] = []
+        choices: list[Choice] = []
         for percept, line in one.taken.steps:
             follower.show(percept)
             if percept.ask is None or "ask" not in line:
@@ -317,12 +325,12 @@ class _Scoring:
             choice = Choice(int(key), line["ask"], "" if given is None else kind.write(given), len(answers), canonical(list(answers)))
             if not answers or given is None:
                 follower.conversation.ask(kind, follower.conversation.prompt_of(percept.ask))
-                found.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
+                choices.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
             else:
                 likelihoods = await follower.ask(percept.ask, line["ask"])
-                found.append(_scored(choice, likelihoods))
+                choices.append(_scored(choice, likelihoods))
             follower.hear(percept.ask, given)
-        return found
+        return choices
 
 
 def _given(line: Mapping[str, Any]) -> Answer | None:
@@ -365,12 +373,12 @@ def _write_table(path: Path, choices: Sequence[Choice]) -> None:
 
 def _read_info(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        info = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}): give another folder with -o") from None
-    return found if isinstance(found, dict) else {}
+    return info if isinstance(info, dict) else {}
 
 
 def _slug(text: str) -> str:

@@ -176,21 +176,21 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
     """
     apparatus: Mapping[str, Any] = session.get("apparatus") or {}
     watched = apparatus.get("focus") == "watched"
-    found: dict[tuple[str, int], TrialTiming] = {}
+    timings: dict[tuple[str, int], TrialTiming] = {}
     for event in events:
         if event.get("event") == "step" and event.get("shown"):
             new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
-            timing = found.setdefault(_attempt(event), new)
+            timing = timings.setdefault(_attempt(event), new)
             notes = _notes_of(event)
             timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(notes.get("paused")), 1)
             if watched:
                 timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(notes.get("focus_lost")), 1)
     for display in read_displays(events).timed:
-        timing = found[display.trial]
+        timing = timings[display.trial]
         on_purpose = display.waited * display.shown_ms / display.shown_frames
         timing["trial_off_ms"] = max(timing["trial_off_ms"] or 0.0, round(abs(display.shown_ms - on_purpose - display.planned_ms), 3))
         timing["trial_dropped_frames"] = int(timing["trial_dropped_frames"] or 0) + display.dropped
-    return found
+    return timings
 
 
 def _attempt(event: Mapping[str, Any]) -> tuple[str, int]:

@@ -129,8 +129,8 @@ def inner_models(type_: Any) -> Iterator[type]:
 def _column_type(type_: Any) -> ColumnType:
     if get_origin(type_) is Literal:
         return "string"
-    found: set[ColumnType] = {_TYPES.get(member, "json") for member in (get_args(type_) or (type_,)) if member is not NoneType}
-    return found.pop() if len(found) == 1 else "json"
+    types: set[ColumnType] = {_TYPES.get(member, "json") for member in (get_args(type_) or (type_,)) if member is not NoneType}
+    return types.pop() if len(types) == 1 else "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def columns_of(models: Sequence[type]) -> tuple[tuple[Column, ...], tuple[Source
 
     A field that two models share is a column of the first.
     """
-    found: dict[str, Column] = {}
+    columns: dict[str, Column] = {}
     following: dict[str, list[str]] = {}
     sources: list[Source] = []
     for model in models:
@@ -160,15 +160,15 @@ def columns_of(models: Sequence[type]) -> tuple[tuple[Column, ...], tuple[Source
         before = ""
         for field in fields_of(model):
             marks, holds = field.in_table, field.holds
-            if marks is None or (name := marks.name or field.name) in found:
+            if marks is None or (name := marks.name or field.name) in columns:
                 continue
-            found[name] = Column(name, marks.type or _column_type(field.type), marks.meaning or holds.meaning, holds.unit, holds.measured, marks.loaded)
+            columns[name] = Column(name, marks.type or _column_type(field.type), marks.meaning or holds.meaning, holds.unit, holds.measured, marks.loaded)
             following.setdefault(marks.after or before, []).append(name)
             cells.append((name, field.name, marks.cell, marks.missing))
             before = name
         sources.append(Source(tuple(cells)))
-    ordered = tuple(found[name] for name in _in_order("", following))
-    lost = found.keys() - {column.name for column in ordered}
+    ordered = tuple(columns[name] for name in _in_order("", following))
+    lost = columns.keys() - {column.name for column in ordered}
     if lost:
         raise TypeError(f"columns that stand after none: {', '.join(sorted(lost))}")
     return ordered, tuple(sources)

@@ -179,13 +179,13 @@ def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str
         session, events = read_session(folder), read_events(folder)
     except SpanLabError:  # the table alone can still be read
         return table
-    found, done = trial_timing(session, events), finished_trials(events)
-    if not found:
+    timings, done = trial_timing(session, events), finished_trials(events)
+    if not timings:
         return table
     numbered = pyarrow.parquet.read_table(folder / "responses.parquet", columns=["practice", "trial"]).to_pylist()
     keys = [trial_key(bool(row["practice"]), row["trial"]) for row in numbered]
     for column in (column for column in COLUMNS if column.name in missing):
-        values = [found.get((key, done.get(key, 0)), {}).get(column.name) for key in keys]
+        values = [timings.get((key, done.get(key, 0)), {}).get(column.name) for key in keys]
         table = table.append_column(column.name, pyarrow.array(values, pyarrow.int64() if column.type == "integer" else pyarrow.float64()))
     declared = [column.name for column in COLUMNS if column.name in table.column_names]
     return table.select([*declared, *(name for name in table.column_names if name not in declared)])

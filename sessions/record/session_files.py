@@ -72,13 +72,13 @@ def find_sessions(paths: Iterable[str | Path]) -> list[Path]:
     SpanLabError
         for a path that holds no session.
     """
-    found: list[Path] = []
+    folders: list[Path] = []
     for path in map(Path, paths):
         inside = [path] if (path / "session.json").exists() else sorted(sessions_below(path))
         if not inside:
             raise SpanLabError(f"{path}: there is no session here (a session is a folder with a session.json)")
-        found += [folder for folder in inside if folder not in found]
-    return found
+        folders += [folder for folder in inside if folder not in folders]
+    return folders
 
 
 def sessions_below(path: Path) -> Iterator[Path]:
@@ -103,7 +103,7 @@ def read_events(folder: str | Path) -> list[Event]:
     if not path.exists():
         return []
     events: list[Event] = []
-    found = ""
+    fault = ""
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -113,13 +113,13 @@ def read_events(folder: str | Path) -> list[Event]:
             content = None
         damage = event_damage(content)
         if damage is not None:
-            found = found or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
+            fault = fault or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
             continue
         event = cast(Event, content)
         # A kill may leave a half-written line; what is appended after it begins on a new line, and says so.
-        if found and event["event"] not in ("resumed", "session_start"):
-            raise SpanLabError(f"{found}; restore the file from a copy, or remove this line (its trial then counts as unfinished, and is run again)")
-        found = ""
+        if fault and event["event"] not in ("resumed", "session_start"):
+            raise SpanLabError(f"{fault}; restore the file from a copy, or remove this line (its trial then counts as unfinished, and is run again)")
+        fault = ""
         events.append(event)
     return events
 
@@ -279,9 +279,9 @@ def _tag(event: object) -> str | None:
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
     """Why the content of ``session.json`` cannot be read, or None."""
-    found = misfit(SessionInfo, session)
-    if found is not None:
-        return found
+    fault = misfit(SessionInfo, session)
+    if fault is not None:
+        return fault
     plan, parts = session["plan"], session.get("parts")
     if parts is not None and parts["trials"] <= 0:
         return "a part without trials"

@@ -152,15 +152,15 @@ def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """What went wrong on the way to replies, by the word for it. Older versions have noted it with the reply alone."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     counted: set[tuple[Any, ...]] = set()
     for line in lines:
         if "fault" in line:
-            found[str(line["fault"])] += 1
+            counts[str(line["fault"])] += 1
             counted.add(_which(line))
         elif is_reply(line) and _which(line) not in counted and not line["reply"].get("cached"):
-            found.update(line["reply"].get("faults", ()))
-    return found
+            counts.update(line["reply"].get("faults", ()))
+    return counts
 
 
 def _which(line: Mapping[str, Any]) -> tuple[Any, ...]:

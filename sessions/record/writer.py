@@ -238,9 +238,9 @@ def _last_line_end(file: IO[bytes], end: int) -> int:
     while end > 0:
         start = max(0, end - _BLOCK)
         file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        offset = file.read(end - start).rfind(b"\n")
+        if offset >= 0:
+            return start + offset + 1
         end = start
     return 0
 

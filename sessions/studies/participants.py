@@ -61,12 +61,12 @@ def misnamed(name: str, language: str = "en") -> str | None:
         return None
     strange = re.sub(r"[A-Za-z0-9_-]", "", name)[:1] or name[:1]
     if len(name) > 40:
-        found = sentence("wrong.letters", language, n=len(name))
+        described = sentence("wrong.letters", language, n=len(name))
     elif strange.isprintable() and strange != " ":
-        found = f"'{strange}'"
+        described = f"'{strange}'"
     else:
-        found = sentence(f"wrong.{_BLANKS.get(strange, 'sign')}", language)
-    return sentence("wrong.beginning" if strange in "-_" else "wrong.identifier", language, found=found)
+        described = sentence(f"wrong.{_BLANKS.get(strange, 'sign')}", language)
+    return sentence("wrong.beginning" if strange in "-_" else "wrong.identifier", language, found=described)
 
 
 def people(folder: Path) -> list[Person]:
@@ -81,20 +81,20 @@ def people(folder: Path) -> list[Person]:
     SpanLabError
         when the file is damaged.
     """
-    found: dict[tuple[str, int], Person] = {}
+    registered: dict[tuple[str, int], Person] = {}
     for number, line in enumerate(read_lines(folder / _FILE), start=1):
         try:
             key = (line["kind"], line["number"])
-            if line["event"] == "registered" and key not in found:
-                found[key] = Person(line["participant"], line["number"], line["kind"], line["at"])
+            if line["event"] == "registered" and key not in registered:
+                registered[key] = Person(line["participant"], line["number"], line["kind"], line["at"])
             elif line["event"] == "withdrew":
-                before = found[key]
-                found[key] = Person(line["participant"], before.number, before.kind, before.at, line["at"], line["sessions"])
+                before = registered[key]
+                registered[key] = Person(line["participant"], before.number, before.kind, before.at, line["at"], line["sessions"])
             else:
                 raise KeyError("event")
         except (KeyError, TypeError):
             raise SpanLabError(f"{folder / _FILE}:{number} is damaged; restore the file from a copy") from None
-    return list(found.values())
+    return list(registered.values())
 
 
 def find(folder: Path, name: str) -> Person | None:

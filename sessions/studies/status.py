@@ -55,14 +55,14 @@ def overview(study: Study, data: Path) -> Overview:
 
 
 def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[str, ...]:
-    head, found = read_head(folder), states(folder)
+    head, progress = read_head(folder), states(folder)
     order = head["order"]
-    cells = [_cell(found.get(name), name in order) for name in [*names]]
-    finished = all(name in found and found[name].finished for name in order)
+    cells = [_cell(progress.get(name), name in order) for name in [*names]]
+    finished = all(name in progress and progress[name].finished for name in order)
     run = f" (run {head['run']})" if head["run"] > 1 else ""
     note = "" if head["study_hash"] == study.hash else "older study file"
-    more = [f"{name} {state.progress}" for name, state in found.items() if name not in names]  # of an older file
-    more += [f"{name}: {state.practice}" for name, state in found.items() if state.practice]
+    more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
+    more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
     consent = f"consent refused {date}" if (date := refused(folder)) else ""
     notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, *more)))
     return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)

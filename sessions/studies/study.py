@@ -164,10 +164,10 @@ def build_study(document: Document, file: Path) -> Study:
         raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(data)}")])
     if "study" not in data and data.keys() & {"paradigm", "extends", "timeline"}:
         raise ParadigmError([document.problem((), "this is a paradigm; a study is needed here: a file that names paradigms, beginning with 'study: NAME'")])
-    found = validated(StudyFile, data)[1]
-    problems = [document.problem(path, message) for path, message in found]
+    faults = validated(StudyFile, data)[1]
+    problems = [document.problem(path, message) for path, message in faults]
     # What pydantic let pass is looked at more closely, whatever else is wrong.
-    amiss = {path[:n] for path, _ in found for n in (1, 2)}
+    amiss = {path[:n] for path, _ in faults for n in (1, 2)}
     fine = {key: value for key, value in data.items() if (key,) not in amiss}
     checked = StudyFile.model_validate({"study": "x", "title": "x", "paradigms": ["x"], **fine})
     try:
@@ -175,7 +175,7 @@ def build_study(document: Document, file: Path) -> Study:
     except ValueError as error:
         problems.append(document.problem(("font",), str(error)))
     entries, field_entries = (
-        {n: item for n, item in enumerate(data[key]) if (key, n) not in amiss and (key,) not in {path for path, _ in found}}
+        {n: item for n, item in enumerate(data[key]) if (key, n) not in amiss and (key,) not in {path for path, _ in faults}}
         if isinstance(data.get(key), list)
         else {}
         for key in ("paradigms", "fields")

@@ -112,8 +112,8 @@ def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en")
     typed = wanted.session.strip()
     session = int(typed) if re.fullmatch(r"[0-9]{1,4}", typed) else 0
     if not 1 <= session <= len(study.sessions):
-        several, found = "session" if len(study.sessions) > 1 else "one_session", "_found" if typed else ""
-        wrong["session"] = say(f"{several}{found}", last=len(study.sessions), found=typed[:60])
+        several, suffix = "session" if len(study.sessions) > 1 else "one_session", "_found" if typed else ""
+        wrong["session"] = say(f"{several}{suffix}", last=len(study.sessions), found=typed[:60])
     number = wanted.number.strip()
     if number and (trouble := _misnumbered(study, folder, person, wanted.kind, number, language)):
         wrong["number"] = trouble
@@ -201,13 +201,13 @@ class State:
 
 def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path]:
     """The folders of a participant's sessions (or of all runs of one), in order."""
-    found: list[tuple[int, int, Path]] = []
+    folders: list[tuple[int, int, Path]] = []
     folder = study_folder / name
     for path in folder.iterdir() if folder.is_dir() else ():
         match = _FOLDER.fullmatch(path.name)
         if match and (path / HEAD).exists() and session in (None, int(match[1])):
-            found.append((int(match[1]), int(match[2] or 1), path))
-    return [path for _, _, path in sorted(found)]
+            folders.append((int(match[1]), int(match[2] or 1), path))
+    return [path for _, _, path in sorted(folders)]
 
 
 def read_head(folder: Path) -> dict[str, Any]:
@@ -237,7 +237,7 @@ _HEAD_KEYS: dict[str, type] = {
 
 def states(folder: Path) -> dict[str, State]:
     """The progress of each paradigm of a session that was begun, by its name in the study."""
-    found: dict[str, State] = {}
+    progress: dict[str, State] = {}
     for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
         info = read_session(path)
         of_study = info.get("study")
@@ -246,14 +246,14 @@ def states(folder: Path) -> dict[str, State]:
         events = read_events(path)
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
-        found[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
-    return dict(sorted(found.items()))
+        progress[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
+    return dict(sorted(progress.items()))
 
 
 def completed(folder: Path) -> bool:
     """Whether every paradigm of a session is finished."""
-    found = states(folder)
-    return all(name in found and found[name].finished for name in read_head(folder)["order"])
+    progress = states(folder)
+    return all(name in progress and progress[name].finished for name in read_head(folder)["order"])
 
 
 def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:
