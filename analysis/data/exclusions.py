@@ -1,9 +1,9 @@
 """Rules that exclude answers, trials, sessions or participants. The report shows what each rule judged, whom it excluded, and because of which value.
 
 A rule is data: what to leave out, the measure and the bounds that it must lie below or above, whose answers are judged, and why. Rules are applied one after
-another, each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and invalid ones
-are wrong), within a paradigm; a participant, session or trial that is left out goes with all of its rows, practice included. Where a measure is not known, such
-as the reaction time of a machine, a rule leaves nobody out, and the report counts it.
+another, each to what those before it left. They are judged by scored answers (practice, warm-up and answers that need no memory do not count; omitted and
+invalid ones are wrong), within a paradigm; a participant, session or trial that is left out goes with all of its rows, practice included. Where a measure is
+not known, such as the reaction time of a machine, a rule leaves nobody out, and the report counts it.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _tolerances(scored: Scored) -> list[str]:
         return []
     notes: list[str] = []
     for paradigm, part in scored.parts.items():
-        known = sorted(set(float(value) for value in decoded(part.items["tolerance"]).dropna()))
+        known = sorted({float(value) for value in decoded(part.items["tolerance"]).dropna()})
         if known:
             listed = " or ".join(f"{value:g}°" for value in known)
             notes.append(f"{paradigm}: an answer on the continuous scale counts as right when its error is at most {listed}, as the paradigm declares.")

@@ -12,9 +12,9 @@ import numpy as np
 from ...core.errors import SpanLabError
 from ...sessions.record.reader import PARTS, read_table, stored_parts
 from .coding import changes
-from .sessions import Head
 from .loading import as_frame, read_arrow, wanted
 from .scoring import TRIAL
+from .sessions import Head
 
 if TYPE_CHECKING:
     import pandas as pd

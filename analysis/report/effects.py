@@ -12,7 +12,7 @@ from ..effects.sensitivity import RATES
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..stats.margins import PRIOR, bayes_in_words
 from .folder import Folder
-from .html_tables import PageTable, PageColumn, page_table, percent_points, words_of
+from .html_tables import PageColumn, PageTable, page_table, percent_points, words_of
 from .text import between, percent, ranked
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..stats.margins import Margin
 from .commands import Commands
 from .effects import effect_tables
 from .folder import Figure, Folder
-from .html_tables import PageTable, PageColumn, page_table, words_of
+from .html_tables import PageColumn, PageTable, page_table, words_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import write_whole
-from ..figures.charts import for_page, save
 from ..data.style import Look
+from ..figures.charts import for_page, save
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import kind_named
-from ..data.numbers import missing, number, limits, p_value, counted
+from ..data.numbers import counted, limits, missing, number, p_value
 from .text import between, percent, ranked
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import Any
 from ...core.agent_kinds import SIMULATED
 from ...core.errors import SpanLabError
 from ..data.exclusions import Exclusions
+from ..data.numbers import number, whole
+from ..data.scoring import plural
 from ..data.sessions import SessionFacts
+from ..data.timing import session_timing, verdict
 from .commands import Commands
 from .folder import Folder
-from ..data.scoring import plural
-from ..data.numbers import number, whole
-from .html_tables import PageTable, PageColumn, page_table, words_of
-from ..data.timing import session_timing, verdict
+from .html_tables import PageColumn, PageTable, page_table, words_of
 
 #: What a damaged record may raise; one session must not hide the others.
 _DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError)

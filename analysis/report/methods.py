@@ -22,7 +22,8 @@ REFERENCES: Mapping[str, str] = {
     "parameters in multilevel models. Psychometrika, 78, 685–709.",
     "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the binomial. "
     "Biometrika, 26, 404–413.",
-    "Gourevitch & Galanter, 1967": "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. Psychometrika, 32, 25–33.",
+    "Gourevitch & Galanter, 1967": "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. "
+    "Psychometrika, 32, 25–33.",
     "Hautus, 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d′. Behavior Research Methods, "
     "Instruments, & Computers, 27, 46–51.",
     "Hesterberg, 2015": "Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician, 69, 371–386.",
@@ -32,8 +33,8 @@ REFERENCES: Mapping[str, str] = {
     "hypothesis. Psychonomic Bulletin & Review, 16, 225–237.",
     "Schuirmann, 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of "
     "average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657–680.",
-    "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical Association, "
-    "22, 209–212.",
+    "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical "
+    "Association, 22, 209–212.",
 }
 #: Settings of agents that a paper tells, and what they are called there; others are in the record.
 _SETTINGS: Mapping[str, str] = {
@@ -178,7 +179,8 @@ def _timing(facts: Sequence[SessionFacts]) -> list[str]:
     off, dropped = sum(one.off_by_a_frame for one in timed), sum(one.dropped for one in timed)
     mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
     worst = max((one.worst_ms for one in timed), key=abs)
-    text = f"At the window {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {'longer' if mean > 0 else 'shorter'} than planned; "
+    longer = "longer" if mean > 0 else "shorter"
+    text = f"At the window {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {longer} than planned; "
     text += f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came late. These are times of the computer; "
     return [text + GAP.format("when light left the screen and when keys closed, unless measured with a photodiode")]
 
@@ -232,18 +234,19 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
     effects : names, and how each is computed where that is particular
     """
     paragraphs = [
-        "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are participants "
-        "where an answerer is several people, sessions where a machine has taken ten or more, and trials otherwise. 95% intervals of shares are score intervals "
-        "(Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number; binomial ones with mid-p "
-        "(Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where all are alike. Those of other means are expanded "
-        "percentile bootstrap intervals (Hesterberg, 2015).",
+        "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are "
+        "participants where an answerer is several people, sessions where a machine has taken ten or more, and trials otherwise. 95% intervals of shares "
+        "are score intervals (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number; "
+        "binomial ones with mid-p (Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where all are alike. Those "
+        "of other means are expanded percentile bootstrap intervals (Hesterberg, 2015).",
         "",
-        "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives; their p values are not corrected.",
+        "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives; their p values "
+        "are not corrected.",
     ]
     if any("d′" in method or "d′" in name for name, method in effects):
         paragraphs[-1] += (
-            " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one person or machine, with standard errors of "
-            "Gourevitch & Galanter, 1967."
+            " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one person or machine, with standard errors "
+            "of Gourevitch & Galanter, 1967."
         )
     paragraphs[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
     paragraphs[-1] += (

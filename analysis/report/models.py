@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
 from ..data.loading import Data
-from ..stats.mixed_model import Mixed, mixed_model
+from ..data.numbers import limits, number, p_value, whole, with_sign
+from ..data.scoring import plural
 from ..stats.mixed_contrasts import KINDS, contrasts, terms
+from ..stats.mixed_model import Mixed, mixed_model
 from .commands import Commands
 from .folder import Folder
-from ..data.scoring import plural
-from ..data.numbers import limits, number, p_value, whole, with_sign
-from .html_tables import PageTable, PageColumn, page_table, words_of
+from .html_tables import PageColumn, PageTable, page_table, words_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,22 +9,22 @@ from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-from ...core.errors import SpanLabError
 from ...core.atomic_files import write_whole
+from ...core.errors import SpanLabError
 from ..data.exclusions import Rule
-from ..figures.charts import page_theme, vega_script
-from ..figures.sheet import SHAPES
 from ..data.loading import Data, load
 from ..data.style import GROUP_MEANS, looks
+from ..figures.charts import page_theme, vega_script
+from ..figures.sheet import SHAPES
+from ..means.bootstrap import RESAMPLES
 from ..nback.published import REFERENCE
+from ..stats.margins import Margin
 from .commands import Commands
 from .folder import Folder, names_of_files
 from .lab import exclusion_part, timing_part
-from .scores import compared
-from ..means.bootstrap import RESAMPLES
-from ..stats.margins import Margin
 from .overview import leaderboard, overview
 from .paradigm import Part, anchor_of, numbers_of, part_of
+from .scores import compared
 from .text import Note, opening
 
 #: What a page that is watched looks for: a script that tells the latest page's stamp.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.agent_kinds import PARTICIPANT
-from ..stats.agreement import error_consistency, pairs_left_out
-from ..model_vs_human.comparison import ceilings, distances
-from ..effects.registry import effect as effect_named
 from ..data.loading import Data
-from .commands import Commands
-from .folder import Folder
+from ..data.numbers import counted, limits, missing, number, p_value, whole
+from ..effects.registry import effect as effect_named
+from ..model_vs_human.comparison import ceilings, distances
 from ..model_vs_human.score_layout import layout
 from ..model_vs_human.scores import DECISIONS, scores
-from ..data.numbers import counted, limits, missing, number, p_value, whole
-from .html_tables import PageTable, PageColumn, page_table, words_of
+from ..stats.agreement import error_consistency, pairs_left_out
+from .commands import Commands
+from .folder import Folder
+from .html_tables import PageColumn, PageTable, page_table, words_of
 
 _EACH = (
     "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "

@@ -13,8 +13,8 @@ from analysis_tables import mixed, responses
 
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.analysis.report.page import STAMP_FILE, Options, compare
-from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from command_line import Run, command_line
 from spanlab.agents.oracles import CapacityAgent, Chance
 from spanlab.analysis.report import folder as report_folder
 from spanlab.core.agent_kinds import NETWORK, AgentKind
-from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
 RULES = "exclude:\n  - {leave_out: trials, where: accuracy, below: 0.05, whose: everybody, reason: asleep}\n"

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from analysis_tables import mixed, responses
 
-from spanlab.analysis.stats.against_guessing import against_guessing
+from spanlab.analysis.data.loading import Data, load
+from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import overall
 from spanlab.analysis.model_vs_human.differences import Difference, from_people
-from spanlab.analysis.data.loading import Data, load
 from spanlab.analysis.report.text import _from_people as told
 from spanlab.analysis.report.text import _span as span
 from spanlab.analysis.report.text import headline, opening
-from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.stats.against_guessing import against_guessing
 
 
 def data(folder: Path, *tables: pd.DataFrame) -> Data:

@@ -15,14 +15,14 @@ import pytest
 from nback_answers import write_published
 
 from spanlab.agents.oracles import CapacityAgent, Chance
-from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.data.style import Look
 from spanlab.analysis.nback.published import published_results
+from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
-from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms import load_paradigm, plan_session
-from spanlab.sessions import Request, Runner, begin
 from spanlab.exchange.nback.published_sessions import import_results
+from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.sessions import Request, Runner, begin
 
 
 def noted(spec: dict[str, Any], stem: Path, agents: Sequence[Look]) -> list[Path]:

@@ -13,13 +13,13 @@ import pytest
 from report_page import read
 
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
-from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.data.sessions import gather
+from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
 PLAIN = Options(models=False)

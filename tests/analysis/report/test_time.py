@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spanlab.analysis.figures.curve_marks import whole_axis
-from spanlab.analysis.figures.charts import draw, vega_script
-from spanlab.analysis.data.style import looks
-from spanlab.analysis.figures.reaction_time_figure import _chart
-from spanlab.analysis.effects.reaction_times import reaction_times, timed_questions
 from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.data.style import looks
+from spanlab.analysis.effects.reaction_times import reaction_times, timed_questions
+from spanlab.analysis.figures.charts import draw, vega_script
+from spanlab.analysis.figures.curve_marks import whole_axis
+from spanlab.analysis.figures.reaction_time_figure import _chart
 
 
 def people(times: list[float]) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from spanlab.agents.oracles import Chance, IdealAgent
 from spanlab.analysis.report import folder
 from spanlab.analysis.report.watching import watch
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
 

@@ -68,7 +68,9 @@ def recover(weights: Sequence[float], sd: float, size: int, trials: int, people:
 def main(people: int) -> None:
     print("| planted | set size | trials | parameter | bias | RMSE | 95% intervals that hold it | fits without interval |\n" + "| --- " * 8 + "|")
     for weights, sd, size in PLANTED:
-        planted = ", ".join([*(f"{name} {weight:g}" for name, weight in zip(COMPONENTS["two" if len(weights) == 2 else "three"], weights, strict=True)), f"SD {sd:g}°"])
+        planted = ", ".join(
+            [*(f"{name} {weight:g}" for name, weight in zip(COMPONENTS["two" if len(weights) == 2 else "three"], weights, strict=True)), f"SD {sd:g}°"]
+        )
         for trials in TRIALS:
             for one in recover(weights, sd, size, trials, people):
                 decimals = 1 if one.name == "sd" else 3

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.paradigms import Step, Trial
 from spanlab.exchange.worm.names import DATA_SETS, TRIALS, DataSet
+from spanlab.paradigms import Step, Trial
 from spanlab.paradigms.network_view import is_model_step
 
 #: data sets by a short name of theirs
