@@ -119,7 +119,7 @@ def compare(architecture: str, units: int, training_data: TrainingData, turns: i
                 loaded = load(batches.get(step, BATCHES), CPU)
                 hidden, seen = pass_through(network, loaded)
                 for part in loaded.wanted:
-                    for task, places, _ in part:
+                    for task, places, *_ in part:
                         network.answer(hidden[places], seen.rows(places), task)
 
     trials = sum(len(rows.tasks) for rows in training_data.rows[0])

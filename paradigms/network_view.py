@@ -64,11 +64,13 @@ class Labels:
     trained : for each step, whether it enters the loss
     targets : for each step the class (:attr:`NetworkView.filler` where none is wanted), or the outputs that are wanted
     questions : (step, ask, correct answer) of each question
+    asked_in : for each step the phase of its question; empty where none is asked
     """
 
     trained: tuple[bool, ...]
     targets: tuple[int | tuple[int, ...], ...]
     questions: tuple[tuple[int, Ask, Answer], ...]
+    asked_in: tuple[str, ...]
 
 
 def labels_of(trial: Trial, view: NetworkView) -> Labels:
@@ -82,10 +84,12 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
     trained: list[bool] = []
     targets: list[int | tuple[int, ...]] = []
     questions: list[tuple[int, Ask, Answer]] = []
+    asked_in: list[str] = []
     for step in trial.steps:
         if not is_model_step(step.percept):
             continue
         ask, answer = step.percept.ask, step.truth.answer
+        asked_in.append("" if ask is None or answer is None else step.percept.phase)
         if ask is None or answer is None:
             trained.append(view.silent is not None)
             targets.append(view.filler if view.silent is None else view.silent)
@@ -97,7 +101,7 @@ def labels_of(trial: Trial, view: NetworkView) -> Labels:
         questions.append((len(targets), ask, answer))
         trained.append(True)
         targets.append(target)
-    return Labels(tuple(trained), tuple(targets), tuple(questions))
+    return Labels(tuple(trained), tuple(targets), tuple(questions), tuple(asked_in))
 
 
 @dataclass(frozen=True, slots=True)

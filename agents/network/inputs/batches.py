@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..speedups.patches import Patches, take_apart
-from .data import Rows
+from .data import Rows, phase_weights
 
 #: Trials whose lengths are in the same range of so many steps go through the memory together.
 _LENGTHS = 5
@@ -28,11 +28,13 @@ class Wanted:
     task : whose head answers
     places : int64 (n,): rows among the hidden states, which are flat, group after group
     targets : int64 (n,) classes, or bool (n, head) outputs
+    weights : float32 (n,): what each step counts, with a mean of 1 over the part in the whole batch; None where all count the same
     """
 
     task: str
     places: np.ndarray
     targets: np.ndarray
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,12 @@ class Batch:
 
 
 def assemble(
-    chosen: Sequence[tuple[int, Rows, np.ndarray]], share: tuple[int, int] = (0, 1), patches: bool = False, grouped: bool = True, gradients: bool = True
+    chosen: Sequence[tuple[int, Rows, np.ndarray]],
+    share: tuple[int, int] = (0, 1),
+    patches: bool = False,
+    grouped: bool = True,
+    gradients: bool = True,
+    by_phase: Collection[int] = (),
 ) -> Batch:
     """Put trials together.
 
@@ -89,6 +96,7 @@ def assemble(
     patches : whether to take the frames apart
     grouped : whether trials of about one length go through the memory together; all together if not
     gradients : whether something is learned from them
+    by_phase : numbers of the paradigms whose loss is the mean over phases of their means
     """
     first, of = share
     tasks: list[str] = []
@@ -96,7 +104,7 @@ def assemble(
     spans: list[tuple[int, int, Rows, int]] = []
     for number, rows, shown in chosen:
         mine = slice(first, None, of)
-        own = Rows(rows.tasks[mine], rows.frames[mine], rows.lengths[mine], rows.trained[mine], rows.targets[mine])
+        own = Rows(rows.tasks[mine], rows.frames[mine], rows.lengths[mine], rows.trained[mine], rows.targets[mine], rows.phases[mine])
         spans.append((number, len(tasks), own, int(rows.trained.sum())))
         tasks += own.tasks
         lengths.append(own.lengths)
@@ -119,10 +127,12 @@ def assemble(
     parts = []
     for (number, start, own, count), (_, rows, _) in zip(spans, chosen, strict=True):
         wanted = []
+        weights = phase_weights(rows.trained, rows.phases)[first::of] if number in by_phase else None
         for task in dict.fromkeys(own.tasks):
             where = np.array([name == task for name in own.tasks])[:, None] & own.trained
             trial, step = np.nonzero(where)
-            wanted.append(Wanted(task, place[start + trial, step], own.targets[trial, step]))
+            each = None if weights is None else weights[trial, step]
+            wanted.append(Wanted(task, place[start + trial, step], own.targets[trial, step], each))
         parts.append(Part(number, len(rows.tasks), count, tuple(wanted)))
     apart = take_apart(seen, gradients) if patches and len(seen) else None
     return Batch(seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts)

@@ -33,6 +33,7 @@ class Block:
     lengths : int64 (trials,): steps of each trial
     trained : bool (trials, steps): steps that enter the loss
     targets : int64 (trials, steps) classes, or bool (trials, steps, head) outputs
+    phases : int64 (trials, steps): number of the phase whose question a step asks, from 1; 0 where none is asked
     questions : for each trial, (step, question, correct answer) of each question; only kept for validation and test
     """
 
@@ -42,6 +43,7 @@ class Block:
     lengths: np.ndarray
     trained: np.ndarray
     targets: np.ndarray
+    phases: np.ndarray
     questions: list[tuple[tuple[int, Ask, Answer], ...]] = field(default_factory=list)
 
 
@@ -51,7 +53,7 @@ class Rows(NamedTuple):
     Parameters
     ----------
     tasks : row of the task embedding of each
-    frames, lengths, trained, targets : as in :class:`Block`
+    frames, lengths, trained, targets, phases : as in :class:`Block`
     """
 
     tasks: list[str]
@@ -59,6 +61,16 @@ class Rows(NamedTuple):
     lengths: np.ndarray
     trained: np.ndarray
     targets: np.ndarray
+    phases: np.ndarray
+
+
+def phase_weights(trained: np.ndarray, phases: np.ndarray) -> np.ndarray:
+    """What each step counts if the loss is the mean over phases of their mean losses: float32 (trials, steps), with a sum of as many as are trained."""
+    counts = np.bincount(phases[trained])
+    there = np.flatnonzero(counts)
+    each = np.zeros(max(1, int(phases.max(initial=0)) + 1), np.float32)
+    each[there] = counts.sum() / (len(there) * counts[there])
+    return np.where(trained, each[phases], np.float32(0))
 
 
 @dataclass(slots=True)
@@ -84,11 +96,12 @@ class Pool:
         frames = np.empty((len(places), steps), np.int64)
         trained = np.zeros((len(places), steps), bool)
         targets = np.zeros((len(places), steps, *example.shape[2:]), example.dtype)
+        phases = np.zeros((len(places), steps), np.int64)
         for at, (block, row) in enumerate(places):
             own = min(steps, block.frames.shape[1])
             frames[at, :own], frames[at, own:] = block.frames[row, :own], block.frames[row, own - 1]
-            trained[at, :own], targets[at, :own] = block.trained[row, :own], block.targets[row, :own]
-        return Rows([block.task for block, _ in places], frames, lengths, trained, targets)
+            trained[at, :own], targets[at, :own], phases[at, :own] = block.trained[row, :own], block.targets[row, :own], block.phases[row, :own]
+        return Rows([block.task for block, _ in places], frames, lengths, trained, targets, phases)
 
 
 class Compiled(NamedTuple):
@@ -182,13 +195,16 @@ def rows_of(paradigm: Paradigm, compiled: Sequence[Compiled]) -> Rows:
     view = view_of(paradigm)
     loss = _loss(view, compiled)
     lengths = np.array([len(trial.frames) for trial in compiled], np.int64)
-    return Rows([trial.task for trial in compiled], _frames(compiled, lengths), lengths, *_labels(compiled, int(lengths.max()), view, loss))
+    steps = int(lengths.max())
+    phases = _phases(compiled, steps, _phase_numbers(compiled))
+    return Rows([trial.task for trial in compiled], _frames(compiled, lengths), lengths, *_labels(compiled, steps, view, loss), phases)
 
 
 def pool_of(paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, Any]], compiled: Sequence[Compiled], keep: bool) -> Pool:
     """Compiled trials, which go round the combinations, as a pool; questions are kept for scoring when ``keep``."""
     view = view_of(paradigm)
     loss = _loss(view, compiled[: len(combinations)])
+    numbers = _phase_numbers(compiled)
     blocks = []
     for number, levels in enumerate(combinations):
         own = compiled[number :: len(combinations)]
@@ -198,7 +214,9 @@ def pool_of(paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, A
             raise SpanLabError(f"{paradigm.name}: the task of its network section depends on a factor that is drawn at random; give that factor's level")
         lengths = np.array([len(trial.frames) for trial in own], np.int64)
         questions = [trial.labels.questions for trial in own] if keep else []
-        blocks.append(Block(levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, int(lengths.max()), view, loss), questions))
+        steps = int(lengths.max())
+        phases = _phases(own, steps, numbers)
+        blocks.append(Block(levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, steps, view, loss), phases, questions))
     return Pool(paradigm, view, loss, blocks, store)
 
 
@@ -226,6 +244,18 @@ def _labels(trials: Sequence[Compiled], steps: int, view: NetworkView, loss: Los
                 wanted = target if isinstance(target, tuple) else (target,)
                 targets[row, step, wanted if view.head > 1 else 0] = True if view.head > 1 else wanted[0] == 1
     return trained, targets
+
+
+def _phase_numbers(trials: Sequence[Compiled]) -> dict[str, int]:
+    """The phases that ask questions, numbered from 1; 0 is for steps without a question."""
+    return {phase: number for number, phase in enumerate(sorted({"", *(phase for trial in trials for phase in trial.labels.asked_in)}))}
+
+
+def _phases(trials: Sequence[Compiled], steps: int, numbers: Mapping[str, int]) -> np.ndarray:
+    found = np.zeros((len(trials), steps), np.int64)
+    for row, trial in enumerate(trials):
+        found[row, : len(trial.labels.asked_in)] = [numbers[phase] for phase in trial.labels.asked_in]
+    return found
 
 
 def indices_at(paradigm: str, seed: int, step: int, size: int, trials: int, combinations: int, order: Order) -> np.ndarray:

@@ -205,7 +205,8 @@ class TrainingData:
                 ]
                 rows = rows_of(paradigm, compile_all(paradigm, store, planned, config.generator))
             chosen.append((number, rows, store))
-        return assemble([(number, rows, store.frames()) for number, rows, store in chosen], share, patches, grouped)
+        by_phase = [number for number, task in enumerate(config.tasks) if task.loss_over == "phases"]
+        return assemble([(number, rows, store.frames()) for number, rows, store in chosen], share, patches, grouped, by_phase=by_phase)
 
     def _store(self, paradigm: Paradigm) -> Store:
         return self.words if view_of(paradigm).input == "vectors" else self.frames

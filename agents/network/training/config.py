@@ -36,6 +36,11 @@ class TaskConfig(_Part):
         default_factory=dict, description="factor levels that are left out of training and validation, and tested: one level or a list"
     )
     weight: Positive = Field(1.0, description="weight of this paradigm's loss in the sum")
+    loss_over: Literal["steps", "phases"] = Field(
+        "steps",
+        description="steps: the mean loss of all steps; phases: the mean over phases of their mean losses (steps without a question are one phase), "
+        "so that few questions count as much as many",
+    )
     from_step: Annotated[int, Field(ge=0)] = Field(
         0, description="step from which this paradigm is trained; with it, a hard paradigm can start before the others"
     )
@@ -140,6 +145,8 @@ class TrainingConfig(_Part):
             task["pool"] = task.pop("train_trials")
             if not task["hold_out"]:
                 del task["hold_out"]
+            if task["loss_over"] == "steps":
+                del task["loss_over"]
         return hashlib.sha256(canonical(told).encode("ascii")).hexdigest()[:16]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..inputs.batches import assemble
-from ..inputs.data import Block, Pool
+from ..inputs.data import Block, Pool, phase_weights
 
 if TYPE_CHECKING:
     from ..models import Network
@@ -113,7 +113,7 @@ def outputs_of(network: Network, pool: Pool) -> np.ndarray:
             chosen = [(0, rows._replace(trained=inside), pool.store.frames())]
             batch = load(assemble(chosen, patches=by_patches(network, device), gradients=False), device)
             hidden, seen = pass_through(network, batch)
-            for task, places, _ in batch.wanted[0]:
+            for task, places, *_ in batch.wanted[0]:
                 trial, step = np.nonzero(np.array([name == task for name in rows.tasks])[:, None] & inside)
                 found[start + trial, step] = network.answer(hidden[places], seen.rows(places), task).float().cpu().numpy()
     return found
@@ -133,12 +133,13 @@ def _published(logits: np.ndarray, pool: Pool, trials: np.ndarray) -> tuple[floa
     return loss, float(right.float().mean())
 
 
-def frequencies(block: Block, head: int) -> np.ndarray:
-    """How often each output was wanted: (head,) numbers from 0 to 1."""
+def frequencies(block: Block, head: int, by_phase: bool = False) -> np.ndarray:
+    """How often each output was wanted: (head,) numbers from 0 to 1; ``by_phase`` as a mean over phases."""
     wanted = block.targets[block.trained]
+    weights = phase_weights(block.trained, block.phases)[block.trained] if by_phase else None
     if wanted.ndim == 2:
-        return wanted.mean(0)
-    return np.bincount(wanted, minlength=head)[:head] / max(1, len(wanted))
+        return wanted.mean(0) if weights is None else (wanted * weights[:, None]).mean(0)
+    return np.bincount(wanted, weights, minlength=head)[:head] / max(1, len(wanted))
 
 
 def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None, held_out: bool) -> Row:

@@ -22,7 +22,7 @@ from .config import PlateauConfig, RateConfig
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A batch as tensors on the device where it is worked on; see :class:`.batches.Batch`. ``wanted`` has for each part (task, places, targets)."""
+    """A batch as tensors on the device where it is worked on; see :class:`.batches.Batch`. ``wanted`` has for each part (task, places, targets, weights)."""
 
     frames: Tensor
     patches: Patches | None
@@ -30,7 +30,7 @@ class Loaded:
     numbers: Tensor
     tasks: list[str]
     groups: list[tuple[int, int, int]]
-    wanted: list[list[tuple[str, Tensor, Tensor]]]
+    wanted: list[list[tuple[str, Tensor, Tensor, Tensor | None]]]
     counts: list[int]
     numbers_of_parts: list[int]
 
@@ -42,7 +42,10 @@ def load(batch: Batch, device: torch.device) -> Loaded:
         tensor = torch.from_numpy(array)
         return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
-    wanted = [[(answer.task, to_device(answer.places), to_device(answer.targets)) for answer in part.wanted] for part in batch.parts]
+    wanted = [
+        [(one.task, to_device(one.places), to_device(one.targets), None if one.weights is None else to_device(one.weights)) for one in part.wanted]
+        for part in batch.parts
+    ]
     frames = to_device(batch.frames) if batch.patches is None else torch.from_numpy(batch.frames)
     return Loaded(
         frames,
@@ -81,10 +84,10 @@ class JointLoss(nn.Module):
         for number, count, wanted in zip(batch.numbers_of_parts, batch.counts, batch.wanted, strict=True):
             kind = self.losses[number]
             value, hits = hidden.new_zeros(()), hidden.new_zeros(())
-            for task, places, targets in wanted:
+            for task, places, targets, each in wanted:
                 outputs = self.network.answer(hidden[places], seen.rows(places), task)
                 outputs = outputs.float() if outputs.dtype.itemsize < 4 else outputs
-                value = value + summed(outputs, targets, kind) / count
+                value = value + summed(outputs, targets, kind, each) / count
                 hits = hits + accuracy(outputs.detach(), targets, kind) / count
             values.append(value)
             right.append(hits)
@@ -118,8 +121,12 @@ def seen_nothing(seen: Seen, count: int) -> Seen:
     return Seen(seen.inputs[:1].detach().expand(count, *seen.inputs.shape[1:]))
 
 
-def summed(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
-    """The loss of outputs (n, head), summed over n."""
+def summed(outputs: Tensor, targets: Tensor, kind: Loss, weights: Tensor | None = None) -> Tensor:
+    """The loss of outputs (n, head), summed over n; with weights (n,) a weighted sum."""
+    if weights is not None and kind == "classes":
+        return functional.cross_entropy(outputs, targets, reduction="none") @ weights.to(outputs.dtype)
+    if weights is not None:
+        return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="none").mean(1) @ weights.to(outputs.dtype)
     if kind == "classes":
         return functional.cross_entropy(outputs, targets, reduction="sum")
     return functional.binary_cross_entropy_with_logits(outputs, targets.to(outputs.dtype), reduction="sum") / outputs.shape[1]

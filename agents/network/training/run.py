@@ -67,13 +67,14 @@ def check_lengths(network: Network, training_data: TrainingData) -> None:
 def begin(network: Network, training_data: TrainingData) -> None:
     """Set what follows from the training trials before any learning: components of a retina, how often each answer is right."""
     samples, wanted = [], {}
-    for pool in training_data.pools["train"]:
+    for task_config, pool in zip(training_data.config.tasks, training_data.pools["train"], strict=True):
         if pool.store is training_data.frames:
             share = _RETINA_STEPS // len(pool.blocks)
             numbers = np.concatenate([block.frames[: max(1, share // block.frames.shape[1])].ravel() for block in pool.blocks])
             samples.append(torch.from_numpy(pool.store.frames()[numbers]))
         for task in dict.fromkeys(block.task for block in pool.blocks):
-            often = np.mean([frequencies(block, pool.view.head) for block in pool.blocks if block.task == task], axis=0)
+            by_phase = task_config.loss_over == "phases"
+            often = np.mean([frequencies(block, pool.view.head, by_phase) for block in pool.blocks if block.task == task], axis=0)
             wanted.setdefault(network.tasks[task].head, []).append((often, pool.loss == "classes"))
     expected = {head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()}
     network.begin(samples, expected)
@@ -102,15 +103,15 @@ def take_over(network: Network, source: checkpoint.Checkpoint) -> None:
 
 def weights_of_losses(training_data: TrainingData) -> list[float]:
     """By how much the loss of each paradigm counts: what its task says, and with the improved loss as a share of that of the best blind guess."""
-    weights = [task.weight for task in training_data.config.tasks]
+    tasks = training_data.config.tasks
     if training_data.config.loss == "published":
-        return weights
-    return [weight / _blind(pool) for weight, pool in zip(weights, training_data.pools["train"], strict=True)]
+        return [task.weight for task in tasks]
+    return [task.weight / _blind(pool, task.loss_over == "phases") for task, pool in zip(tasks, training_data.pools["train"], strict=True)]
 
 
-def _blind(pool: Pool) -> float:
+def _blind(pool: Pool, by_phase: bool) -> float:
     """The loss of the best blind guess in a paradigm."""
-    return max(1e-3, float(np.mean([blind_loss(frequencies(block, pool.view.head), pool.loss) for block in pool.blocks])))
+    return max(1e-3, float(np.mean([blind_loss(frequencies(block, pool.view.head, by_phase), pool.loss) for block in pool.blocks])))
 
 
 _LOG_EVERY = 50

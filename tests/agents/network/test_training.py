@@ -15,9 +15,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
-from spanlab.agents.network.inputs.data import indices_at, make_pool  # noqa: E402
+from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
+from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.models import build  # noqa: E402
+from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training import curves  # noqa: E402
+from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
+from spanlab.agents.network.training.learning import JointLoss, load  # noqa: E402
 from spanlab.agents.network.training.train import train, train_from_file  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import compile_trial, load_paradigm, plan_dataset  # noqa: E402
@@ -201,6 +206,48 @@ def test_pools_hold_what_the_trials_show_and_ask() -> None:
                     continue
                 target = block.targets[0, place]
                 assert set(np.flatnonzero(target)) == set(step.truth.answer) if pool.loss == "outputs" else target == step.truth.answer  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def spans() -> tuple[Pool, Any]:
+    """Complex span, where two probes stand among many decisions and steps without a question; and a network that knows it."""
+    pool = make_pool(load_paradigm("cs"), FrameStore(), "train", 2, 8, {"storage": "visual", "distractor_domain": "visual"}, "corrected")
+    sizes = {"components": 8, "summary": 8, "filters": 8, "code": 4, "context": 8, "start": "plain"}
+    return pool, build(model_settings(hidden=16, **sizes), {"cs": Task(21, "cs")}, 1)
+
+
+def test_a_loss_over_phases_is_the_mean_of_the_means_of_phases(spans: tuple[Pool, Any]) -> None:
+    pool, network = spans
+    rows, frames = pool.take(np.arange(8)), pool.store.frames()
+    batch = load(assemble([(0, rows, frames)], by_phase=[0]), torch.device("cpu"))
+    learner = JointLoss(network, ["classes"], [1.0])
+    hidden, seen = learner.pass_through(batch)
+    task, places, targets, _ = batch.wanted[0][0]
+    each = torch.nn.functional.cross_entropy(network.answer(hidden[places], seen.rows(places), task), targets, reduction="none")
+    kinds = {"silent": targets == 20, "decision": targets < 4, "probe": (targets >= 4) & (targets < 20)}
+    assert {name: int(own.sum()) for name, own in kinds.items()} == {"silent": 2 * (6 + 10 + 6 + 8 + 6 + 4 + 6), "decision": 2 * (2 + 6 + 10), "probe": 16}
+    torch.testing.assert_close(learner(batch)[1][0], torch.stack([each[own].mean() for own in kinds.values()]).mean())
+    halves = [learner(load(assemble([(0, rows, frames)], (rank, 2), by_phase=[0]), torch.device("cpu")))[1] for rank in range(2)]
+    torch.testing.assert_close(halves[0] + halves[1], learner(batch)[1])
+    torch.testing.assert_close(learner(load(assemble([(0, rows, frames)]), torch.device("cpu")))[1][0], each.mean())
+
+
+def test_the_best_blind_guess_over_phases(spans: tuple[Pool, Any]) -> None:
+    """Each phase counts as much as the others, whatever its number of steps: silent, decisions, probes."""
+    pool, _ = spans
+    for block in pool.blocks:
+        phases = 3 if block.levels["load"] else 2
+        often = frequencies(block, 21, by_phase=True)
+        assert often.sum() == pytest.approx(1)
+        assert often[20] == pytest.approx(1 / phases)
+        assert often[4:20].sum() == pytest.approx(1 / phases)
+
+
+def test_a_config_that_says_nothing_of_phases_keeps_its_hash() -> None:
+    tasks = [{**task, "loss_over": "steps"} for task in TINY["tasks"]]
+    assert config(tasks=tasks).hash == config().hash == "b5bc2ad8cc2b2616"
+    tasks[0]["loss_over"] = "phases"
+    assert config(tasks=tasks).hash != config().hash
 
 
 def test_every_trial_comes_once_before_any_comes_again() -> None:
