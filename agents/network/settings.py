@@ -81,7 +81,7 @@ class ModelSettings(BaseModel):
     def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
         written = serialize(self)
-        unsaid = {"options": not written.get("options"), "encoder": written.get("encoder") == "compact", "products": not written.get("products")}
+        unsaid = {"options": not written.get("options"), "encoder": written.get("encoder") == "compact", "products": not written.get("products"), "aligned": not written.get("aligned")}
         return {key: value for key, value in written.items() if not unsaid.get(key, False)}
 
 
@@ -103,6 +103,7 @@ class CompactSettings(ModelSettings):
     products: Annotated[int, Field(ge=0, le=4096)] = Field(
         0, description="number of products of the state with the present frame that the heads read; they tell same from different"
     )
+    aligned: bool = Field(False, description="whether an answer that is a place on the screen starts out as what matches there; only with match")
     start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="initial weights of the memory; plain: PyTorch's default")
     delay_line: DelayLine = Field(DelayLine.model_validate({}), description="for start: delay_line")
 

@@ -14,7 +14,7 @@ from ..settings import FRAME, CompactSettings, Task
 from .encoders import Seen, even
 from .heads import Heads
 from .memories import Cell, memory
-from .network import Network
+from .network import Network, Place
 
 
 class Retina(nn.Module):
@@ -196,12 +196,29 @@ class CompactNetwork(Network):
         self.factor_seen.weight[:count, self.settings.hidden :] = entering[:count, : self.settings.code + self.settings.summary]
 
     @override
-    def begin(self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]]) -> None:
-        """Set the components of the retina, and let heads begin with how often each of their outputs is wanted."""
+    def begin(
+        self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]], places: Mapping[str, Mapping[int, Place]] | None = None
+    ) -> None:
+        """Set the components of the retina; let heads begin with how often each of their outputs is wanted, and with what matches where their answers are."""
         for head, (frequencies, exclusive) in expected.items():
             self.heads.expect(head, frequencies, exclusive)
+        if self.settings.aligned and self.settings.match:
+            first = self.settings.hidden
+            for head, own in (places or {}).items():
+                for output, place in own.items():
+                    self.heads[head].weight[output, first : first + self.settings.windows**2] = _windows_at(place, self.settings.windows)  # type: ignore[index, operator]
         if samples:
             self.eye.retina.fit(samples)
             if self.settings.products:  # an empty frame is nothing, so that what was seen before an interval is what is left after it
                 self.eye.retina.mean.copy_(torch.cat([frames.flatten(1) for frames in samples]).float().div(255).median(0).values)
                 nn.init.zeros_(self.eye.summary.bias)
+
+
+def _windows_at(place: Place, windows: int) -> Tensor:
+    """How much of each window, row by row, a part of the screen covers."""
+    edges = torch.arange(windows) / windows
+    left, top, right, bottom = place
+    across, down = (
+        ((edges + 1 / windows).clamp(max=high) - edges.clamp(min=low)).clamp(min=0) * windows for low, high in ((left, right), (top, bottom))
+    )
+    return (down[:, None] * across).flatten()

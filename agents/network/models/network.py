@@ -14,6 +14,8 @@ from .encoders import Seen
 from .heads import Heads
 from .memories import Memory, State
 
+#: A part of the screen: left, top, right, bottom, from 0 to 1.
+Place = tuple[float, float, float, float]
 #: Frames that are looked at together where nothing is learned: more would need much memory and gain nothing.
 _TOGETHER = 256
 
@@ -113,11 +115,14 @@ class Network(nn.Module):
         hidden, after = self.remember(seen, task, state)
         return Passage(self.answer(hidden, seen, task), hidden, after)
 
-    def begin(self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]]) -> None:
+    def begin(
+        self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]], places: Mapping[str, Mapping[int, Place]] | None = None
+    ) -> None:
         """Set what follows from the training trials before any learning, if there is such.
 
         Parameters
         ----------
         samples : frames, uint8 (n, 32, 32, 3), one sample per task
         expected : for each head how often each of its outputs is wanted, and whether these exclude one another
+        places : for each head where on the screen the answers are that its outputs stand for, if they are places
         """

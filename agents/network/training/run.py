@@ -19,13 +19,15 @@ import torch
 from ....core.errors import SpanLabError
 from ....paradigms import plan_dataset
 from ....paradigms.identity import stream
-from ....paradigms.network_view import is_model_step
+from ....paradigms.network_view import classes_of, is_model_step
+from ....stimuli import CANVAS
 from ..checkpoints_io import card, checkpoint
 from ..checkpoints_io.files import remove_leftovers
 from ..inputs.batches import Ahead, Batch
 from ..inputs.data import Pool
 from ..inputs.training_data import TrainingData, batch_in_process, begin_process
 from ..models import Network, build
+from ..models.network import Place
 from ..settings import FRAME
 from ..speedups.sight import by_patches
 from . import curves
@@ -77,7 +79,21 @@ def begin(network: Network, training_data: TrainingData) -> None:
             often = np.mean([frequencies(block, pool.view.head, by_phase) for block in pool.blocks if block.task == task], axis=0)
             wanted.setdefault(network.tasks[task].head, []).append((often, pool.loss == "classes"))
     expected = {head: (np.mean([often for often, _ in tasks], axis=0).tolist(), tasks[0][1]) for head, tasks in wanted.items()}
-    network.begin(samples, expected)
+    network.begin(samples, expected, places_of(network, training_data))
+
+
+def places_of(network: Network, training_data: TrainingData) -> dict[str, dict[int, Place]]:
+    """Where the answers of each head are on the screen, if they are places and one of them is chosen."""
+    found: dict[str, dict[int, Place]] = {}
+    for pool in training_data.pools["validation"]:
+        for block in pool.blocks if pool.loss == "classes" and pool.view.head > 1 else ():
+            for _, ask, _ in block.questions[0]:
+                for region in ask.kind.surface().regions:
+                    target = classes_of(ask, region.value)
+                    assert isinstance(target, int), "one of the places is chosen"
+                    area = (region.x0 / CANVAS, region.y0 / CANVAS, region.x1 / CANVAS, region.y1 / CANVAS)
+                    found.setdefault(network.tasks[block.task].head, {})[target] = area
+    return found
 
 
 def take_over(network: Network, source: checkpoint.Checkpoint) -> None:
