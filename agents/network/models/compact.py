@@ -206,7 +206,7 @@ class CompactNetwork(Network):
             first = self.settings.hidden
             for head, own in (places or {}).items():
                 for output, place in own.items():
-                    self.heads[head].weight[output, first : first + self.settings.windows**2] = _windows_at(place, self.settings.windows)  # type: ignore[index, operator]
+                    self.heads.read(head, output, first, _windows_at(place, self.settings.windows))
         if samples:
             self.eye.retina.fit(samples)
             if self.settings.products:  # an empty frame is nothing, so that what was seen before an interval is what is left after it

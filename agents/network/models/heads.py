@@ -27,3 +27,8 @@ class Heads(nn.ModuleDict):
         """Let a head begin with how often each of its outputs is wanted, so that learning need not begin with that."""
         wanted: Tensor = torch.tensor(frequencies, dtype=torch.float32).clamp(1e-3, 1 - 1e-3)
         self[head].bias.copy_(wanted.log() if exclusive else wanted.logit())  # type: ignore[operator, union-attr]
+
+    @torch.no_grad()
+    def read(self, head: str, output: int, first: int, weights: Tensor) -> None:
+        """Let an output of a head begin with these weights of the features from ``first`` on."""
+        self[head].weight[output, first : first + len(weights)] = weights  # type: ignore[index, operator]
