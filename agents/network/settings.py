@@ -81,7 +81,7 @@ class ModelSettings(BaseModel):
     def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
         written = serialize(self)
-        unsaid = {"options": not written.get("options"), "encoder": written.get("encoder") == "compact", "products": not written.get("products"), "aligned": not written.get("aligned")}
+        unsaid = {"encoder": written.get("encoder") == "compact", **{name: not written.get(name) for name in ("options", "products", "aligned")}}
         return {key: value for key, value in written.items() if not unsaid.get(key, False)}
 
 

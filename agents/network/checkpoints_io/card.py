@@ -53,7 +53,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         config.about,
         "## What it is",
         f"""{_article(config.model.architecture)} with {config.model.hidden} units, with one linear head per {_heads(kept)}:
-        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB in half precision. {_eye(config, kept)} {reads} {_start(config)}""",
+        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {_start(config)}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
         ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
@@ -61,7 +61,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
         {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`.""",
         "## Held-out accuracy",
-        """On test trials that come from a stream of seeds of their own, read out from the half-precision weights in the file. Accuracy is the share of
+        """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
         scored on these. A star marks levels that were kept from training.""",
         as_markdown(rows),
@@ -84,6 +84,11 @@ def _article(architecture: str) -> str:
     """An LSTM, a GRU, a transformer."""
     name = architecture.upper() if len(architecture) <= 4 else architecture
     return f"{'An' if name[0] in 'AEIFHLMNRSX' else 'A'} {name}"
+
+
+def _stored(kept: Checkpoint) -> str:
+    """How its weights are kept."""
+    return "in half precision" if kept.store == "half" else "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)"
 
 
 def _heads(kept: Checkpoint) -> str:

@@ -1,4 +1,4 @@
-"""Checkpoints: weights and what they are, in one file without code. SpanLab's own, in half precision, and those of the WorM benchmark."""
+"""Checkpoints: weights and what they are, in one file without code. SpanLab's own, in half precision or bytes, and those of the WorM benchmark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,13 +19,16 @@ from ....paradigms import WordVectors, random_vectors
 from ....paradigms.word_vectors import DIMENSIONS
 from ..settings import CompactSettings, Settings, Task, WormSettings, tasks_from
 from .files import read_torch, write_atomically
+from .packed import pack, scales_needed, unpack
 from .published import NotPublishedError, Published, is_published, understand
 
 if TYPE_CHECKING:
     from ..models import Network
 
 FORMAT = "spanlab network"
-VERSION = 1
+#: 2 is for files whose weights are bytes; all others stay 1, so that older versions of SpanLab can read them
+VERSIONS = (1, 2)
+Store = Literal["half", "bytes"]
 _ENDINGS = (".pt", ".pth", ".ckpt")
 
 
@@ -81,6 +84,7 @@ class Checkpoint:
     trained : what it was trained on; not known of others' checkpoints
     vectors : of words, for networks that read them
     published : what was found, in a checkpoint of the WorM benchmark
+    store : how SpanLab's own keep weights
     """
 
     name: str
@@ -90,6 +94,7 @@ class Checkpoint:
     trained: TrainedOn | None
     vectors: WordVectors | None = None
     published: Published | None = None
+    store: Store = "half"
 
 
 def shipped() -> list[str]:
@@ -143,17 +148,27 @@ def locate(spec: str | Path) -> Path:
     return path
 
 
-def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: WordVectors | None = None) -> str:
+def save(path: Path, network: Network, name: str, trained: TrainedOn, vectors: WordVectors | None = None, store: Store = "half") -> str:
     """Write a checkpoint, atomically; returns its SHA-256. The vectors of words from a file are kept in full precision."""
     import torch
 
     assert (vectors is None) == (not network.reading), "a network that reads words comes with their vectors"
     sizes = {task: known.outputs for task, known in network.tasks.items()}
-    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": name, "settings": network.settings.model_dump(mode="json"), "tasks": sizes}
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": 2 if store == "bytes" else 1,
+        "name": name,
+        "settings": network.settings.model_dump(mode="json"),
+        "tasks": sizes,
+    }
     if shared := {task: known.head for task, known in network.tasks.items() if known.head != task}:
         header["heads"] = shared
-    half = {key: tensor.detach().to("cpu", torch.float16).clone() for key, tensor in network.state_dict().items()}
-    data: dict[str, Any] = {**header, "trained": trained.model_dump(mode="json"), "weights": half}
+    weights = {key: tensor.detach().to("cpu") for key, tensor in network.state_dict().items()}
+    data: dict[str, Any] = {**header, "trained": trained.model_dump(mode="json")}
+    if store == "bytes":
+        data["weights"], data["scales"] = pack(weights)
+    else:
+        data["weights"] = {key: tensor.to(torch.float16).clone() for key, tensor in weights.items()}
     if vectors is not None:
         words = sorted(vectors.table) if vectors.seed is None else []
         kept = Vectors(**vectors.described(), seed=vectors.seed, words=words, tasks=sorted(network.reading))
@@ -178,7 +193,7 @@ def load(spec: str | Path) -> Checkpoint:
     if data.get("format") != FORMAT and is_published(data):
         try:
             found = understand(data)
-            network = _filled(found.settings, found.tasks, found.weights, size)
+            network = _filled(found.settings, found.tasks, found.weights, size, {})
         except (NotPublishedError, SpanLabError, ValidationError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
             raise SpanLabError(f"{path} looks like a checkpoint of the WorM benchmark, but {_first(error)}; give one that its training wrote") from None
         return Checkpoint(found.facts.get("run") or path.stem, network, digest, size, None, published=found)
@@ -187,21 +202,26 @@ def load(spec: str | Path) -> Checkpoint:
             f"{path} is not a checkpoint that SpanLab knows: it has neither SpanLab's mark ('{FORMAT}') nor the weights of a network of the WorM benchmark; "
             "give a file that spanlab train or that benchmark has written"
         )
-    if data.get("version") != VERSION:
+    if data.get("version") not in VERSIONS:
         shown = data.get("version") if isinstance(data.get("version"), int) else "of another kind"
-        raise SpanLabError(f"{path} has checkpoint format {shown}, and this SpanLab reads {VERSION}; use the SpanLab that wrote it, or a newer one")
+        raise SpanLabError(f"{path} has checkpoint format {shown}, and this SpanLab reads 1 and 2; use the SpanLab that wrote it, or a newer one")
     try:
-        header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "vector_table")})
+        header = Header.model_validate({key: value for key, value in data.items() if key not in ("weights", "scales", "vector_table")})
         tasks = tasks_from(header.tasks, header.heads, header.vectors.tasks if header.vectors is not None else ())
-        network = _filled(header.settings, tasks, data["weights"], size)
+        scales = data["scales"] if header.version == 2 else {}
+        network = _filled(header.settings, tasks, data["weights"], size, scales)
         vectors = None if header.vectors is None else _vectors(header.vectors, data["vector_table"])
     except (SpanLabError, ValidationError, KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
         raise SpanLabError(f"{path} is a damaged checkpoint: {_first(error)}; train it again") from None
-    return Checkpoint(header.name, network, digest, size, header.trained, vectors)
+    return Checkpoint(header.name, network, digest, size, header.trained, vectors, store="bytes" if scales else "half")
 
 
-def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any], size: int) -> Network:
+def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], weights: Mapping[str, Any], size: int, scales: Mapping[str, Any]) -> Network:
     """A network with these weights, in float32. Names and shapes are compared before any memory is taken for it.
+
+    Parameters
+    ----------
+    scales : of the weights that are bytes
 
     Raises
     ------
@@ -215,18 +235,23 @@ def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task],
     network = empty(settings, tasks)
     expected = {name: tensor.shape for name, tensor in network.state_dict().items()}
     for name, shape in expected.items():
-        tensor = weights.get(name)
+        tensor, scale = weights.get(name), scales.get(name)
         if not isinstance(tensor, torch.Tensor):
             raise SpanLabError(f"the weights {name} are missing")
-        if tensor.layout != torch.strided or not tensor.is_floating_point() or tensor.shape != shape:
+        in_bytes = tensor.dtype == torch.int8
+        if tensor.layout != torch.strided or not (in_bytes or tensor.is_floating_point()) or tensor.shape != shape:
             raise SpanLabError(f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}")
-    if more := [name for name in weights if name not in expected]:
-        raise SpanLabError(f"it has weights that this network has no place for ({str(more[0])[:60]!r})")
-    if (
-        sum(weights[name].numel() * weights[name].element_size() for name in expected) > size
-    ):  # one number that stands for many takes no space until it is copied
-        raise SpanLabError("its weights are larger than the file that they come from")
-    full = {name: weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format) for name in expected}
+        if in_bytes != isinstance(scale, torch.Tensor) or (in_bytes and not (scale.is_floating_point() and scale.shape == (scales_needed(shape.numel()),))):
+            raise SpanLabError(f"the scales of the weights {name} do not fit")
+    for known in (weights, scales):
+        if more := [name for name in known if name not in expected]:
+            raise SpanLabError(f"it has weights that this network has no place for ({str(more[0])[:60]!r})")
+    if sum(tensor.numel() * tensor.element_size() for tensor in (*weights.values(), *scales.values())) > size:
+        raise SpanLabError("its weights are larger than the file that they come from")  # one number that stands for many takes no space until it is copied
+    full = {
+        name: unpack(weights[name], scales[name]) if name in scales else weights[name].to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        for name in expected
+    }
     if not all(torch.isfinite(tensor).all() for tensor in full.values()):
         raise SpanLabError("some weights are not finite")
     network.load_state_dict(full, strict=True, assign=True)

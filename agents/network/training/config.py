@@ -119,6 +119,11 @@ class TrainingConfig(_Part):
     clip: Positive = Field(1.0, description="largest norm of the gradient, for schedule: improved")
     check: CheckConfig = Field(CheckConfig.model_validate({}), description="validation and test")
     save_every: Count = Field(500, description="steps between saved states, from which --resume continues")
+    store: Literal["half", "bytes"] = Field(
+        "half",
+        description="how the checkpoint keeps weights: in half precision, or its matrices as bytes with one scale for every 32, which takes half the space "
+        "and changes answers that are nearly ties; --resume of a finished run writes and tests its network in another way",
+    )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field("cpu", description="where to compute; auto takes a GPU when there is one")
     threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="processor threads; 0 leaves the choice to torch")
     precision: Literal["float32", "tf32", "bf16"] = Field("float32", description="precision of products; tf32 and bf16 are for GPUs")
@@ -131,8 +136,8 @@ class TrainingConfig(_Part):
 
     @property
     def hash(self) -> str:
-        """Identifies the config; a resumed run must have the same. What changes nothing but the speed is not part of it."""
-        told = self.model_dump(mode="json", exclude={"workers", "tensorboard"})
+        """Identifies the config; a resumed run must have the same. What changes nothing that is learned is not part of it."""
+        told = self.model_dump(mode="json", exclude={"workers", "tensorboard", "store"})
         fields = type(self).model_fields
         for key in _LATER:  # configs that do not say what older ones could not say keep their hash
             if getattr(self, key) == fields[key].get_default(call_default_factory=True):

@@ -210,9 +210,9 @@ class Run:
             self._keep(self.state.best)
             kept = checkpoint.load(self.weights_file)
             rows = test(kept.network.to(self.device), self.training_data)
-            # The network that was tested is the one in the file: half precision and all.
+            # The network that was tested is the one in the file: rounded weights and all.
             self._log("test", step=self.state.step, rows=[row.as_json() for row in rows], best_step=self.state.best_step)
-            self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, **self._times())
+            self._log("end", step=self.state.step, why=why, checkpoint_sha256=kept.sha256, checkpoint_bytes=kept.bytes, store=kept.store, **self._times())
             if self.saved < self.state.step:
                 self._save()
             card.write(self.folder, self.config, kept, rows, self.state, self._times(), why, self.command)
@@ -372,7 +372,7 @@ class Run:
             trials={name: count * self.state.best_step // max(1, self.state.step) for name, count in self.state.trials.items()},
             config=self.config.hash,
         )
-        checkpoint.save(self.weights_file, best, self.config.name, trained, self.training_data.words.vectors)
+        checkpoint.save(self.weights_file, best, self.config.name, trained, self.training_data.words.vectors, self.config.store)
 
     def _elapsed(self) -> tuple[float, float]:
         """Wall-clock and processor seconds, over all parts of the run."""

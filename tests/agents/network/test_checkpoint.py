@@ -16,7 +16,10 @@ torch = pytest.importorskip("torch")
 
 import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
-from spanlab.agents.network.checkpoints_io.checkpoint import locate  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import Checkpoint, Store, TrainedOn, load, locate, save, shipped  # noqa: E402
+from spanlab.agents.network.checkpoints_io.packed import pack, unpack  # noqa: E402
+from spanlab.agents.network.models import build  # noqa: E402
+from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.sessions.record.reader import read_session  # noqa: E402
 
@@ -127,6 +130,71 @@ def test_a_session_goes_on_with_the_network_that_it_began_with(tmp_path: Path) -
     again = spanlab.resume(other.folder, say=lambda _: None)
     columns = ["trial_id", "answer", "correct"]
     assert again.responses[columns].equals(whole.responses[columns])
+
+
+def small(store: Store, path: Path) -> Checkpoint:
+    """A network of few weights, some of them zero and one much larger than the rest, in a file."""
+    sizes = {"components": 9, "summary": 7, "filters": 8, "code": 4, "context": 8, "start": "plain"}
+    network = build(model_settings(hidden=17, **sizes), {"vsr": Task(9, "vsr")}, 1)
+    network.eye.retina.components.copy_(torch.randn(3072, 9, generator=torch.Generator().manual_seed(1)))
+    with torch.no_grad():
+        network.gate.weight[3:9] = 0  # type: ignore[union-attr, index, operator]
+        network.gate.weight[0, 0] = 40  # type: ignore[union-attr, index, operator]
+    save(path, network, "small", TrainedOn(paradigms={}, levels={}, steps=1, trials={}, config="x"), store=store)
+    return load(path)
+
+
+def test_weights_in_bytes_are_those_of_the_network_to_half_a_step_of_their_scale(tmp_path: Path) -> None:
+    half, rounded = small("half", tmp_path / "half.pt"), small("bytes", tmp_path / "bytes.pt")
+    assert (half.store, rounded.store) == ("half", "bytes")
+    for name, weights in rounded.network.state_dict().items():
+        other = half.network.state_dict()[name]
+        if weights.ndim < 2:
+            assert torch.equal(weights, other)
+            continue
+        blocks = torch.nn.functional.pad(other.flatten(), (0, -other.numel() % 32)).view(-1, 32)
+        steps = (blocks.abs().amax(1, keepdim=True) / 127).expand_as(blocks).flatten()[: other.numel()].view_as(other)
+        # Rounding to a whole number, and of the scale to half precision.
+        assert bool(((weights - other).abs() <= 0.502 * steps + 0.002 * other.abs()).all()), name
+    gate = rounded.network.state_dict()["gate.weight"]
+    assert float(gate[0, 0]) == pytest.approx(40, rel=0.001)
+    assert not gate[4:8].any()
+    files = [torch.load(tmp_path / f"{name}.pt", weights_only=True) for name in ("half", "bytes")]
+    assert [data["version"] for data in files] == [1, 2]
+    assert {str(tensor.dtype) for tensor in files[1]["weights"].values()} == {"torch.int8", "torch.float16"}
+
+
+def test_matrices_in_bytes_take_half_the_space() -> None:
+    stored, scales = pack({"matrix": torch.randn(300, 200), "bias": torch.randn(300)})
+    assert sum(tensor.nbytes for tensor in (*stored.values(), *scales.values())) == 300 * 200 * (1 + 2 / 32) + 600
+    once = unpack(stored["matrix"], scales["matrix"])
+    again = pack({"matrix": once})
+    torch.testing.assert_close(unpack(again[0]["matrix"], again[1]["matrix"]), once, rtol=0.002, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("scales", "said"),
+    [
+        (lambda own: {}, "the scales of the weights .* do not fit"),
+        (lambda own: {**own, "gate.weight": own["gate.weight"][:-1]}, "the scales of the weights gate.weight do not fit"),
+        (lambda own: {**own, "gate.weight": own["gate.weight"].char()}, "the scales of the weights gate.weight do not fit"),
+        (lambda own: {**own, "gate.bias": own["gate.weight"]}, "the scales of the weights gate.bias do not fit"),
+        (lambda own: {**own, "gate.weight": own["gate.weight"] * float("nan")}, "not finite"),
+        (lambda own: {**own, "no such": own["gate.weight"]}, "no place for .'no such'"),
+        (lambda own: 7, "damaged"),
+    ],
+)
+def test_wrong_scales_are_refused_in_a_sentence(tmp_path: Path, scales: Callable[[Any], Any], said: str) -> None:
+    small("bytes", tmp_path / "bytes.pt")
+    data = torch.load(tmp_path / "bytes.pt", weights_only=True)
+    torch.save({**data, "scales": scales(data["scales"])}, tmp_path / "wrong.pt")
+    with pytest.raises(SpanLabError, match=said) as caught:
+        NetworkAgent(tmp_path / "wrong.pt")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_networks_that_ship_take_at_most_twenty_megabytes() -> None:
+    assert sum(locate(name).stat().st_size for name in shipped()) <= 20_000_000
 
 
 @pytest.mark.parametrize("name", ["nback_verbal_feedback", "cs"])

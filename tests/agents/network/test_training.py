@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -15,14 +16,17 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
+from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
 from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training import curves  # noqa: E402
 from spanlab.agents.network.training.evaluation import frequencies  # noqa: E402
 from spanlab.agents.network.training.learning import JointLoss, load  # noqa: E402
+from spanlab.agents.network.training.run import begin  # noqa: E402
 from spanlab.agents.network.training.train import train, train_from_file  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import compile_trial, load_paradigm, plan_dataset  # noqa: E402
@@ -126,6 +130,38 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
     assert all(f"{row['accuracy']:.3f}" in card for row in rows)
     agent = NetworkAgent(trained / "tiny.pt")
     assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
+
+
+def test_a_finished_run_is_written_and_tested_again_in_bytes(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "again")
+    assert train(config(store="bytes"), out=tmp_path / "again", resume=True, progress=False)
+    kept = checkpoint.load(tmp_path / "again" / "tiny.pt")
+    assert kept.store == "bytes"
+    assert kept.bytes < 0.7 * (trained / "tiny.pt").stat().st_size
+    assert kept.trained == checkpoint.load(trained / "tiny.pt").trained
+    card = (tmp_path / "again" / "tiny.md").read_text("utf-8")
+    assert "its matrices as bytes with one scale for every 32 numbers" in card
+    assert kept.sha256 in card
+    assert [entry["store"] for entry in log(tmp_path / "again") if entry["event"] == "end"][-1] == "bytes"
+
+
+def test_answers_that_are_places_start_out_as_what_matches_there() -> None:
+    """Eight options in rows of three, three and two: the last two lie between windows."""
+    span = {"paradigm": "cs", "batch": 1, "train_trials": 8, "factors": {"load": 0}}
+    own = config(model={**TINY["model"], "aligned": True}, tasks=[span], check={"trials": 1, "test_trials": 1})
+    data = TrainingData(own)
+    data.prepare(lambda count: None)
+    network = build(own.model, data.tasks, 1)
+    begin(network, data)
+    read = network.heads.state_dict()["cs.weight"][:, 64:73]
+    for first in (4, 12):
+        torch.testing.assert_close(read[first : first + 6], torch.eye(9)[:6], atol=1e-6, rtol=0)
+        assert read[first + 6].tolist() == pytest.approx([0, 0, 0, 0, 0, 0, 0.5, 0.5, 0], abs=1e-6)
+        assert read[first + 7].tolist() == pytest.approx([0, 0, 0, 0, 0, 0, 0, 0.5, 0.5], abs=1e-6)
+    plain = build(own.model.model_copy(update={"aligned": False}), data.tasks, 1)
+    before = plain.heads.state_dict()["cs.weight"].clone()
+    begin(plain, data)
+    assert torch.equal(plain.heads.state_dict()["cs.weight"], before)
 
 
 def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: Path, tmp_path: Path) -> None:
