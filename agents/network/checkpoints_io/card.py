@@ -104,6 +104,8 @@ def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
     if isinstance(model, WormSettings):
         return "It sees one 32 x 32 frame per step and nothing else, through the four convolutional layers of the published benchmark networks."
     match = "Before the heads, a template made from the state is compared with each window of the present frame." if model.match else ""
+    if model.match and model.aligned:
+        match += " Answers that are places start out as what matches there."
     if model.products:
         match += f" {model.products} products of the state with the present frame tell same from different."
     return f"""It sees one 32 x 32 frame per step and nothing else: {model.components} decorrelated components of the pixels (found on the frames of training
@@ -151,7 +153,9 @@ def _selected(config: TrainingConfig) -> str:
 
 def _recipe(config: TrainingConfig) -> str:
     """How it was trained, by the names of the settings."""
-    return f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection {config.selection}."
+    by_phase = [Path(task.paradigm).stem for task in config.tasks if task.loss_over == "phases"]
+    phases = f" The loss of {', '.join(by_phase)} is the mean over phases." if by_phase else ""
+    return f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection {config.selection}.{phases}"
 
 
 def _pool(config: TrainingConfig, name: str) -> int:

@@ -241,7 +241,7 @@ def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task],
         in_bytes = tensor.dtype == torch.int8
         if tensor.layout != torch.strided or not (in_bytes or tensor.is_floating_point()) or tensor.shape != shape:
             raise SpanLabError(f"the weights {name} have the shape {_sides(tensor.shape)}, and this network needs {_sides(shape)}")
-        if in_bytes != isinstance(scale, torch.Tensor) or (in_bytes and not (scale.is_floating_point() and scale.shape == (scales_needed(shape.numel()),))):
+        if in_bytes != isinstance(scale, torch.Tensor) or (scale is not None and not _scales_fit(scale, shape.numel())):
             raise SpanLabError(f"the scales of the weights {name} do not fit")
     for known in (weights, scales):
         if more := [name for name in known if name not in expected]:
@@ -258,6 +258,10 @@ def _filled(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task],
     network.eval()
     network.requires_grad_(False)
     return network
+
+
+def _scales_fit(scale: Any, numbers: int) -> bool:
+    return scale.is_floating_point() and scale.shape == (scales_needed(numbers),)
 
 
 def _sides(shape: Any) -> str:

@@ -218,7 +218,5 @@ def _windows_at(place: Place, windows: int) -> Tensor:
     """How much of each window, row by row, a part of the screen covers."""
     edges = torch.arange(windows) / windows
     left, top, right, bottom = place
-    across, down = (
-        ((edges + 1 / windows).clamp(max=high) - edges.clamp(min=low)).clamp(min=0) * windows for low, high in ((left, right), (top, bottom))
-    )
+    across, down = (((edges + 1 / windows).clamp(max=high) - edges.clamp(min=low)).clamp(min=0) * windows for low, high in ((left, right), (top, bottom)))
     return (down[:, None] * across).flatten()

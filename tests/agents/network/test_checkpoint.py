@@ -109,6 +109,7 @@ KNOWN = {
     **dict.fromkeys(("sc", "si", "cd", "cd_noise"), "laptop-changes"),
     **dict.fromkeys(("vsrec", "vir"), "laptop-recognition"),
     **dict.fromkeys(("lsr", "lsr_long"), "laptop-lists"),
+    "cs": "laptop-span",
 }
 
 
@@ -197,7 +198,7 @@ def test_the_networks_that_ship_take_at_most_twenty_megabytes() -> None:
     assert sum(locate(name).stat().st_size for name in shipped()) <= 20_000_000
 
 
-@pytest.mark.parametrize("name", ["nback_verbal_feedback", "cs"])
+@pytest.mark.parametrize("name", ["nback_verbal_feedback", "nback_spatial_feedback"])
 def test_what_none_of_them_knows_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="network:laptop was not trained on the task"):
         spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)
