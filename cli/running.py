@@ -66,17 +66,8 @@ def terminal() -> Watcher:
 
 def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
     """Print where the record of a session is, and the result of an adaptive one."""
+    from ..sessions.record.staircase import describe_span
+
     if span is not None:
-        print(_describe(span))
+        print(describe_span(span))
     print(session.folder)
-
-
-def _describe(span: Mapping[str, Any]) -> str:
-    """The end of an adaptive session in a sentence."""
-    factor, trials, turns = span["factor"].replace("_", " "), span["trials"], len(span["reversals"])
-    if span.get("rule") == "span":
-        reached = "below the first level" if span["span"] is None else f"{factor} {span['span']:g}"
-        return f"span: {reached} ({span['correct_trials']} of {trials} trials correct; {span['formula']})"
-    if span["span"] is None:
-        return f"no span can be estimated: {trials} trials had {turns} reversals"
-    return f"span: {factor} {span['span']:g} ({turns} reversals in {trials} trials; {span['formula']})"

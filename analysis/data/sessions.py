@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
 from ...sessions.record.columns import read_displays
-from ...sessions.record.reader import failed_trials, find_sessions, is_finished, planned_trials, read_events, read_responses, read_session
+from ...sessions.record.reader import failed_trials, find_sessions, is_finished, planned_trials, read_events, read_responses, read_session, staircase_of
+from ...sessions.record.staircase import describe_span
 from .scoring import plural
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
             continue
         if session.get("adaptive"):
             problems.append(
-                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean; "
-                "its record has the span."
+                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean. "
+                f"{_result_of(folder, session)}"
             )
             continue
         name = str(session.get("session") or folder.name)
@@ -127,6 +128,20 @@ def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
         names.add(name)
         sessions.append(Head(folder, name, session))
     return sessions, problems
+
+
+def _result_of(folder: Path, session: Mapping[str, Any]) -> str:
+    """The span of an adaptive session, or why there is none, as the end of a sentence on it."""
+    try:
+        staircase = staircase_of(session, read_events(folder))
+    except DAMAGE:
+        return "Its events cannot be read, so there is no span."
+    if staircase is None or not staircase.levels:
+        return "It has no finished trial, so there is no span."
+    if not staircase.over:
+        return f"It is unfinished ({plural(len(staircase.levels), 'trial')} so far), so there is no span yet."
+    text = describe_span(staircase.summary())
+    return f"{text[0].upper()}{text[1:]}."
 
 
 #: What a damaged file may raise; it must not hide the other sessions.

@@ -183,3 +183,14 @@ class SpanTest(Staircase):
     @override
     def formula(self) -> str:
         return SPAN_FORMULA.format(least=self.rule.lists - self.rule.failures + 1, lists=self.rule.lists)
+
+
+def describe_span(span: Mapping[str, Any]) -> str:
+    """Say the result of an adaptive session in a sentence."""
+    factor, trials, turns = span["factor"].replace("_", " "), span["trials"], len(span["reversals"])
+    if span.get("rule") == "span":
+        reached = "below the first level" if span["span"] is None else f"{factor} {span['span']:g}"
+        return f"span: {reached} ({span['correct_trials']} of {trials} trials correct; {span['formula']})"
+    if span["span"] is None:
+        return f"no span can be estimated: {trials} trials had {turns} reversals"
+    return f"span: {factor} {span['span']:g} ({turns} reversals in {trials} trials; {span['formula']})"
