@@ -1,10 +1,12 @@
 """How likely a study is to find a difference between two conditions, by simulation: people and trials against power, with the error of the simulation.
 
-A person is right with a log odds that is the sum of the condition's, of what is the person's own, of what the condition is to this person, of the item, and of
-the trial where several items are asked in it. These are the random effects of the mixed-effects model (:mod:`.mixed_model`); their standard deviations come
-from data of one's own, or are assumed. What is planted is the difference of the shares of right answers, over people and items. Each simulated study is tested
-as a page tests differences of conditions: each person's share in both conditions and a t test of their differences (within people), or Welch's t test of two
-groups (between people). The size of that test, its power where nothing was planted, is simulated beside.
+What is measured is the share of right answers (:class:`Assumed`), d' or reaction times (:mod:`.planned_measures`). Each simulated study is tested as a page
+tests differences of conditions: each person's value in both conditions and a t test of their differences (within people), or Welch's t test of two groups
+(between people). The size of that test, its power where nothing was planted, is simulated beside.
+
+Of right answers: a person is right with a log odds that is the sum of the condition's, of what is the person's own, of what the condition is to this person,
+of the item, and of the trial where several items are asked in it. These are the random effects of the mixed-effects model (:mod:`.mixed_model`); their standard
+deviations come from data of one's own, or are assumed. What is planted is the difference of the shares of right answers, over people and items.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from ...core.errors import SpanLabError
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import LEVEL
 from .mixed_model import Mixed
+from .planned_measures import chosen_conditions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +35,28 @@ COLUMNS = ("people", "trials", "power", "se", "size", "size_se", "alike", "alike
 _NODES = 61
 
 
+class Planned(Protocol):
+    """A study whose power is asked for, whatever it measures."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def difference(self) -> float: ...
+
+    @property
+    def between(self) -> bool: ...
+
+    @property
+    def words(self) -> str: ...
+
+    def answers(self, people: int, trials: int) -> int: ...
+
+    def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]: ...
+
+
 @dataclass(frozen=True)
 class Assumed:
-    """The assumptions about a planned study.
+    """The assumptions about a planned study of right answers.
 
     Parameters
     ----------
@@ -69,6 +91,15 @@ class Assumed:
         spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
         return f"{how.capitalize()}: {self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right; standard deviations in log odds: {spread}."
 
+    def answers(self, people: int, trials: int) -> int:
+        """How many numbers a simulated study takes."""
+        return 2 * people * trials * self.items
+
+    def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        """Each person's share of right answers in both conditions, of so many studies."""
+        whole = math.sqrt(self.people**2 + self.effect**2 + self.item**2 + self.trial**2)
+        return _shares(self, [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)], people, trials, many, random)
+
 
 def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], difference: float | None, between: bool) -> Assumed:
     """Take the assumptions from people's data: their shares in two conditions, and the spread of the fitted model.
@@ -93,12 +124,7 @@ def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], differen
     agents = sorted(table["agent"].unique())
     rows = table[table["agent"] == agents[0]]
     shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}
-    if len(shares) < 2:
-        raise SpanLabError(f"{agents[0]} have one condition only; name another column with --by, or give --accuracy and --difference instead")
-    names = [str(name) for name in conditions] or [next(iter(shares)), [*shares][-1]]
-    unknown = [name for name in names if name not in shares]
-    if len(names) != 2 or unknown:
-        raise SpanLabError(f"--conditions takes two of {', '.join(shares)}; found {', '.join(names)}")
+    names = chosen_conditions([*shares], conditions, agents[0])
     spread = dict(zip(model.cells.components, map(float, model.fit.sd), strict=True))
     part = scored.items[scored.items["participant"].astype(str) != ""]
     asked = part.groupby("unit_trial").size()
@@ -129,7 +155,7 @@ def _log_odds(share: float, sd: float) -> float:
 
 
 def power(
-    assumed: Assumed,
+    assumed: Planned,
     people: Sequence[int],
     trials: Sequence[int],
     *,
@@ -144,13 +170,13 @@ def power(
     ----------
     people : in all, or in each of two groups
     trials : in each condition, of each person
-    margin : of shares, within which a difference counts as none: also how often both conditions are found alike (two one-sided tests)
+    margin : within which a difference (of shares, d' or ms) counts as none: also how often both conditions are found alike (two one-sided tests)
     tell : told how many studies have been simulated, of how many
 
     Returns
     -------
     pandas.DataFrame
-        :data:`COLUMNS`: ``size`` is the power where the difference is 0 (both conditions at the accuracy of the first); the errors are standard errors of the
+        :data:`COLUMNS`: ``size`` is the power where the difference is 0 (both conditions as the first); the errors are standard errors of the
         shares of so many simulated studies. Every number of people and trials has seeds of its own, which do not depend on which others are asked for.
     """
     import pandas as pd
@@ -179,17 +205,14 @@ def power(
 
 
 def _studies(
-    assumed: Assumed, difference: float, people: int, trials: int, samples: int, random: np.random.RandomState, margin: float | None
+    assumed: Planned, difference: float, people: int, trials: int, samples: int, random: np.random.RandomState, margin: float | None
 ) -> tuple[float, float]:
     """The share of studies in which a difference is found, and in which both conditions are found alike."""
-    whole = math.sqrt(assumed.people**2 + assumed.effect**2 + assumed.item**2 + assumed.trial**2)
-    means = [_log_odds(assumed.accuracy, whole), _log_odds(assumed.accuracy + difference, whole)]
-    step = max(1, _AT_ONCE // (2 * people * trials * assumed.items))
+    step = max(1, _AT_ONCE // assumed.answers(people, trials))
     found, alike = 0, 0
     for start in range(0, samples, step):
-        many = min(step, samples - start)
-        shares = _shares(assumed, means, people, trials, many, random)
-        value, se, df = _between(*shares) if assumed.between else _within(*shares)
+        both = assumed.simulated(difference, people, trials, min(step, samples - start), random)
+        value, se, df = _between(*both) if assumed.between else _within(*both)
         found += int(_rejects(value, se, df).sum())
         if margin is not None:
             alike += int(_within_margin(value, se, df, margin).sum())

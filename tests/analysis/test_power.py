@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
 from observed import along, table, together
+from scipy.special import ndtr
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.conditions import conditions_effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.mixed_model import mixed_model
+from spanlab.analysis.stats.planned_measures import PlannedSensitivity, PlannedTimes, from_people
 from spanlab.analysis.stats.power import Assumed, _between, _log_odds, _rejects, _shares, _within, from_model, power, smallest
 from spanlab.core.errors import SpanLabError
 
@@ -84,7 +87,115 @@ def test_spread_comes_from_data_of_ones_own() -> None:
         from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
 
 
+def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_effect: float = 0.3, of_criterion: float = 0.4) -> pd.DataFrame:
+    """Yes-no questions: d' of 2 and 1.2 with planted spreads, and a criterion of 0.3."""
+    random, rows = np.random.RandomState(7), []
+    for person in range(people):
+        own, criterion = random.normal(0, of_people), random.normal(0.3, of_criterion)
+        for size, mean in ((2, 2.0), (6, 1.2)):
+            half = (mean + own + random.normal(0, of_effect)) / 2
+            signal = np.arange(trials) % 2 == 0
+            said = random.rand(trials) < ndtr(np.where(signal, half, -half) - criterion)
+            rows += [(f"P{person}", size, bool(one), bool(word == one), 500.0) for one, word in zip(signal, said, strict=True)]
+    return answers(rows)
+
+
+def timed(people: int = 40, trials: int = 60) -> pd.DataFrame:
+    """Times of 700 and 760 ms, of people who differ by 100 ms, an effect that differs by 30 ms, and single times of 200 ms (tau 150 ms)."""
+    random, rows = np.random.RandomState(8), []
+    for person in range(people):
+        own = random.normal(0, 100)
+        for size, mean in ((2, 700.0), (6, 760.0)):
+            times = mean + own + random.normal(0, 30) + random.normal(0, math.sqrt(200**2 - 150**2), trials) + random.exponential(150, trials) - 150
+            rows += [(f"P{person}", size, True, bool(right), float(ms)) for ms, right in zip(times, random.rand(trials) < 0.9, strict=True)]
+    return answers(rows)
+
+
+def answers(rows: list[tuple[str, int, bool, bool, float]]) -> pd.DataFrame:
+    made = pd.DataFrame(rows, columns=["participant", "set_size", "signal", "correct", "rt_ms"])
+    words = made.pop("signal").map({True: '"different"', False: '"same"'})
+    fixed = {"paradigm": "cd", "agent": "participant", "agent_kind": "participant", "practice": False, "chance": 0.5, "step": 1, "ask": 1}
+    numbers = made.groupby("participant").cumcount() + 1
+    return made.assign(**fixed, session=made["participant"], correct_answer=words, outcome="answered", trial=numbers, trial_id=numbers.astype(str))
+
+
+def test_simulated_sensitivity_has_the_planted_means_and_spread() -> None:
+    plan = PlannedSensitivity(1.5, -0.5, people=0.4, effect=0.2, criterion=0.2, criterion_people=0.3)
+    first, second = plan.simulated(-0.5, 400, 2000, 5, np.random.RandomState(1))
+    assert first.mean() == pytest.approx(1.5, abs=0.03)
+    assert second.mean() == pytest.approx(1.0, abs=0.03)
+    assert (first - second).std() == pytest.approx(math.sqrt(2) * 0.2, abs=0.03)
+    assert np.cov(first.ravel(), second.ravel())[0, 1] == pytest.approx(0.16, abs=0.03)
+    forced = PlannedSensitivity(1.5, 0.0, people=0.0, effect=0.0, forced=True).simulated(0.0, 200, 4000, 2, np.random.RandomState(2))[0]
+    assert forced.mean() == pytest.approx(1.5, abs=0.02)
+
+
+def test_simulated_times_have_the_planted_means_and_spread() -> None:
+    plan = PlannedTimes(800, 50, people=100, effect=30, trial=200, tau=150, accuracy=0.8)
+    first, second = plan.simulated(50, 400, 25, 20, np.random.RandomState(1))
+    assert first.mean() == pytest.approx(800, abs=6)
+    assert (second - first).mean() == pytest.approx(50, abs=3)
+    assert (second - first).std() == pytest.approx(math.sqrt(2 * (30**2 + 200**2 / 19.8)), rel=0.03)
+    one = PlannedTimes(800, 0, people=0, effect=0, trial=200, tau=150).simulated(0, 2000, 1, 20, np.random.RandomState(2))[0]
+    assert scipy.stats.skew(one.ravel()) == pytest.approx(2 * 0.75**3, abs=0.1)  # of an ex-Gaussian
+
+
+def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prints() -> None:
+    for value, data in (("d_prime", detecting(8)), ("rt_ms", timed(8))):
+        scored = score_table(data)
+        effect = conditions_effect(scored, "cd", "set_size", value=value)
+        (row,) = (one for one in trends(effect, scored, "cd", resamples=2).to_dict("records"))
+        means = effect.whole(scored, "cd").cells[""]
+        if effect.sensitivity is not None:
+            shares = np.array([effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()])
+        else:
+            shares = scored.items[scored.items["correct"] == 1].groupby(["participant", "set_size"])["rt_ms"].mean().unstack().to_numpy(float).T
+        found, se, _ = _within(shares[None, 0], shares[None, 1])
+        assert row["t"] == pytest.approx(float(found[0] / se[0]))
+
+
+def test_spread_of_sensitivity_and_times_comes_from_data() -> None:
+    found, words = from_people(score_table(detecting(120)), "cd", "d_prime", "set_size", (), None, False)
+    assert isinstance(found, PlannedSensitivity)
+    assert words == "120 people, set_size 2 and 6"
+    assert found.d_prime == pytest.approx(1.95, abs=0.12)  # half an answer in each count pulls towards 0
+    assert found.difference == pytest.approx(-0.8, abs=0.12)
+    assert found.people == pytest.approx(0.5, abs=0.12)
+    assert found.effect == pytest.approx(0.3, abs=0.12)
+    assert found.criterion == pytest.approx(0.3, abs=0.1)
+    assert found.criterion_people == pytest.approx(0.4, abs=0.08)
+    assert (found.signals, found.forced) == (0.5, False)
+    data = timed(120)
+    times, _ = from_people(score_table(data), "cd", "rt_ms", "set_size", ("6", "2"), None, False)
+    means = data[data["correct"]].groupby(["participant", "set_size"])["rt_ms"].mean().unstack().mean()
+    assert isinstance(times, PlannedTimes)
+    assert times.rt == pytest.approx(760, abs=25)
+    assert times.difference == pytest.approx(means[2] - means[6])
+    assert times.people == pytest.approx(100, rel=0.2)
+    assert times.effect == pytest.approx(30, abs=8)
+    assert times.trial == pytest.approx(200, rel=0.05)
+    assert times.tau == pytest.approx(150, rel=0.12)
+    assert times.accuracy == pytest.approx(0.9, abs=0.02)
+    with pytest.raises(SpanLabError, match="--conditions takes two of 2, 6"):
+        from_people(score_table(timed(4)), "cd", "rt_ms", "set_size", ("2", "9"), None, False)
+    with pytest.raises(SpanLabError, match="fewer than 3 people"):
+        from_people(score_table(timed(2)), "cd", "rt_ms", "set_size", (), None, False)
+    with pytest.raises(SpanLabError, match="is not known"):
+        from_people(score_table(timed(1)), "cd", "rt_ms", "set_size", (), None, False)
+    with pytest.raises(SpanLabError, match="one of two words"):
+        from_people(score_table(crowd(3, 20)), "vsr", "d_prime", "set_size", (), None, False)
+
+
 def test_what_cannot_be_simulated_is_refused() -> None:
+    for plan, why in (
+        (lambda: PlannedSensitivity(7, 0.1, 0.5, 0.2), "cannot be measured"),
+        (lambda: PlannedSensitivity(1, 0.1, 0.5, 0.2, signals=1.0), "both kinds of trials"),
+        (lambda: PlannedTimes(300, -300, 100, 30, 200, 100), "must lie above 0"),
+        (lambda: PlannedTimes(300, 10, 100, 30, 200, 300), "tau, 300 ms"),
+        (lambda: power(PlannedSensitivity(1, 0.1, 0.5, 0.2), [8], [1]), "d′ needs both"),
+    ):
+        with pytest.raises(SpanLabError, match=why):
+            plan()
     for wrong, why in (((0.98, 0.05, 0.5, 0.2), "between 0% and 100%"), ((0.7, 0.1, -1.0, 0.2), "cannot be below 0")):
         with pytest.raises(SpanLabError, match=why):
             Assumed(*wrong)
@@ -105,3 +216,25 @@ def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(people: 
     assert found["size"] == pytest.approx(0.05, abs=0.015)
     # the difference is the margin itself, so that both are called alike in 5 of 100 at most
     assert found["alike"] <= 0.065
+
+
+#: Studies without a difference: people, trials, and what is measured, of people who differ as people do.
+NOTHING_THERE = [
+    (8, 24, PlannedSensitivity(2.0, 0.3, 0.5, 0.2, 0.2, 0.3)),
+    (24, 24, PlannedSensitivity(1.0, 0.3, 0.5, 0.2, 0.2, 0.3)),
+    (16, 48, PlannedSensitivity(3.0, 0.3, 0.5, 0.2, 0.2, 0.3)),
+    (12, 12, PlannedSensitivity(0.5, 0.3, 0.5, 0.2, 0.2, 0.3, signals=1 / 3)),
+    (16, 48, PlannedSensitivity(1.5, 0.3, 0.5, 0.2, 0.1, 0.3, forced=True)),
+    (8, 24, PlannedTimes(800, 40, 120, 30, 250, 150)),
+    (24, 24, PlannedTimes(800, 40, 120, 30, 250, 150, accuracy=0.7)),
+    (16, 48, PlannedTimes(600, 20, 80, 10, 200, 190)),
+    (12, 12, PlannedTimes(1500, 100, 300, 100, 600, 500, accuracy=0.9)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize(("people", "trials", "plan"), NOTHING_THERE)
+def test_the_size_of_the_test_of_sensitivity_and_times(people: int, trials: int, plan: PlannedSensitivity | PlannedTimes, between: bool) -> None:
+    found = power(replace(plan, between=between), [people], [trials], samples=4000).iloc[0]
+    assert found["size"] == pytest.approx(0.05, abs=0.015)

@@ -69,8 +69,46 @@ def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "said", "key"),
+    [
+        (("--value", "d_prime", "--d-prime", "2", "--difference", "-0.4d'", "--margin", "0.3d'"), "d′ 2.00 and 1.60", "d_prime"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--sd-trial", "300", "--accuracy", "90%"), "800 ms and 840 ms, 90% of answers", "rt"),
+    ],
+)
+def test_sensitivity_and_times_are_planned_from_assumptions(spanlab: Run, tmp_path: Path, arguments: tuple[str, ...], said: str, key: str) -> None:
+    status, printed, _ = spanlab("plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan")
+    assert status == 0
+    assert said in printed
+    assert printed.count("Taken, since nothing tells it") == (4 if key == "d_prime" else 3)
+    assert "(tau) of 180 in ms" in printed or key == "d_prime"  # as large a part of the spread that was stated
+    found = pd.read_csv(tmp_path / "plan" / "plan.csv")
+    assert found["power"].iloc[1] > found["power"].iloc[0]
+    assert key in json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
+    assert "<svg" in (tmp_path / "plan" / "plan.svg").read_text(encoding="utf-8")
+
+
+def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
+    data = pd.read_parquet(pilot(tmp_path))
+    random = np.random.RandomState(1)
+    data.assign(rt_ms=700 + 20 * data["set_size"].astype(float) + random.exponential(200, len(data))).to_parquet(tmp_path / "pilot.parquet")
+    status, printed, _ = spanlab("plan", "pilot.parquet", "--value", "rt_ms", "--people", "8", "--trials", "20", "--samples", "200", "--tau", "0")
+    assert status == 0
+    assert "vsr, 10 people, set_size 2 and 6" in printed
+    assert "The difference is the one that was seen" in printed
+    assert "(tau 0 ms)" in printed
+    assert "Taken" not in printed
+
+
+@pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (("--value", "d_prime", "--accuracy", "75%", "--difference", "-5points"), "--d-prime"),
+        (("--value", "d_prime", "--d-prime", "2", "--difference", "-5points"), "such as -0.3d'"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "-0.3d'"), "such as 40ms"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--margin", "5points"), "such as 20ms"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--d-prime", "2"), "--d-prime is about --value d_prime"),
+        (("--accuracy", "75%", "--difference", "-5points", "--tau", "20"), "--tau is about --value rt_ms"),
+        (("--value", "speed", "--accuracy", "75%"), "correct, d_prime or rt_ms"),
         ((), "what is to be simulated?"),
         (("--accuracy", "75%"), "what is to be simulated?"),
         (("--accuracy", "75", "--difference", "-5points"), "percent, or a share"),
