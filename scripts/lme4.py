@@ -5,7 +5,7 @@
 Data: published counts of N-back blocks (24 answers each; ``analysis/published/nback_blocks.csv``), and sessions of people that earlier versions recorded
 (``tests/golden/sessions``). Both sides maximise the likelihood without priors, so that the models are the same; what SpanLab prints, with its priors and the
 restricted likelihood, stands beside. Logistic models are compared by Laplace's approximation on both sides. In probit models lme4 takes the expected curvature
-for it, SpanLab the observed one; there lme4 integrates by quadrature (25 nodes), which is as good as exact.
+for it, SpanLab the observed one; with one random effect the script has lme4 integrate by quadrature (25 nodes) instead, which is as good as exact.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.style import of_kinds
 from spanlab.analysis.stats.laplace import Fit, Laplace, Probit, fit
 from spanlab.analysis.stats.mixed_model import PRIOR_SD, Cells, sort_cells
-from spanlab.analysis.stats.r_export import write_r
+from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
 from spanlab.analysis.stats.sensitivity_model import sensitivity_model
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,17 +46,6 @@ LOGISTIC = (
 PROBIT = ("spatial_4x4", "spatial_with_feedback")
 #: Recorded paradigms of people.
 RECORDED = ("vsr", "signs")
-_PROBIT_SCRIPT = """library(lme4)
-d <- read.csv("data.csv", colClasses = c(cell = "factor", trial = "factor"))
-model <- glmer(said ~ 0 + cell + cell:half + (1 | trial), data = d, family = binomial("probit"),
-               nAGQ = 25, control = glmerControl(optimizer = "bobyqa", optCtrl = list(maxfun = 1e5)))
-estimates <- coef(summary(model))
-given <- sqrt(diag(as.matrix(vcov(model, use.hessian = FALSE))))
-cells <- data.frame(cell = sub("^cell", "", rownames(estimates)), estimate = estimates[, 1], se = given)
-write.csv(cells, "cells.csv", row.names = FALSE)
-spread <- as.data.frame(VarCorr(model))
-write.csv(data.frame(effect = spread$grp, sd = spread$sdcor), "random.csv", row.names = FALSE)
-"""
 
 
 @dataclass(frozen=True)
@@ -152,24 +141,22 @@ def right_answers(name: str, cells: Cells, folder: Path) -> Compared:
 
 
 def sensitivity(name: str, scored: Scored, folder: Path) -> Compared:
-    """The probit model of a table: criterion and d' of every cell."""
+    """The probit model of a table, by the script that ``spanlab stats --r`` writes: d' and criterion of every cell."""
     found = sensitivity_model(scored, "nback", "factor_n")
     assert found.cells is not None
-    items, many = found.cells.items, len(found.cells.table)
-    half = np.where(items["signal"].to_numpy(bool), 0.5, -0.5)
-    data = pd.DataFrame({"said": items["correct"].astype(int), "cell": [f"c{at}" for at in items["cell"]], "half": half, "trial": items["trial as taken"]})
-    data.to_csv(folder / "data.csv", index=False)
-    (folder / "fit.R").write_text(_PROBIT_SCRIPT, encoding="utf-8")
-    _run(folder / "fit.R", folder)
-    theirs = pd.read_csv(folder / "cells.csv").set_index("cell")
-    rows = items.assign(half=half).groupby(["cell", "half", "trial as taken"])["correct"].agg(["sum", "size"]).reset_index()
-    where = np.eye(many)[rows["cell"].to_numpy()]
-    fixed = np.hstack([where, where * rows["half"].to_numpy(float)[:, None]])
-    plain, printed = _fits(Probit, rows["sum"].to_numpy(float), rows["size"].to_numpy(float), fixed, [rows["trial as taken"].to_numpy()])
-    called = [f"c{at}" for at in range(many)] + [f"c{at}:half" for at in range(many)]
-    return _compared(
-        name, found.formula.partition(": ")[2], found.cells, theirs.loc[called], plain, printed, _spread(folder, "random.csv", {"trial as taken": "trial"})
-    )
+    _, script = write_r_of_sensitivity(found, folder)
+    _run(script, folder)
+    cells, items, many = found.cells, found.cells.items, len(found.cells.table)
+    theirs = pd.read_csv(folder / f"{script.stem}_cells.csv").set_index(["measure", "cell"])
+    rows = items.groupby(["cell", "signal", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
+    where, half = np.eye(many)[rows["cell"].to_numpy()], rows["signal"].to_numpy(float)[:, None] - 0.5
+    levels = [rows[one].to_numpy() for one in cells.components]
+    plain, printed = _fits(Probit, rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels)
+    called = [f"{row['agent']} | {row['condition']}" if cells.by else str(row["agent"]) for row in cells.table.to_dict("records")]
+    wanted = theirs.loc[[(measure, cell) for measure in ("dprime", "criterion") for cell in called]]
+    effects = {one: one.replace(" ", "_") for one in cells.components}
+    formula = found.formula.partition(": ")[2]
+    return _compared(name, formula, cells, wanted, plain, printed, _spread(folder, f"{script.stem}_random.csv", effects))
 
 
 def _compared(name: str, formula: str, cells: Cells, theirs: pd.DataFrame, plain: Fit, printed: Fit, sds: tuple[float, ...]) -> Compared:
@@ -186,9 +173,7 @@ def compare() -> Iterator[Compared]:
             folder = Path(made) / task
             yield right_answers(f"N-back, {task.replace('_', ' ')}", sort_cells(score_table(blocks(task)), "nback", "factor_n"), folder)
         for task in PROBIT:
-            folder = Path(made) / f"probit {task}"
-            folder.mkdir()
-            yield sensitivity(f"N-back, {task.replace('_', ' ')}: sensitivity", score_table(blocks(task)), folder)
+            yield sensitivity(f"N-back, {task.replace('_', ' ')}: sensitivity", score_table(blocks(task)), Path(made) / f"probit {task}")
         for paradigm in RECORDED:
             yield right_answers(f"people, {paradigm}", sort_cells(recorded(paradigm), paradigm), Path(made) / paradigm)
 

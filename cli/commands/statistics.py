@@ -36,7 +36,12 @@ def stats(
     margin: MarginOption = None,
     exclude: ExcludeOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
-    r: Annotated[Path | None, typer.Option("--r", help="folder for the data of each model and a script in R that fits it with lme4", metavar="DIR")] = None,
+    r: Annotated[
+        Path | None,
+        typer.Option(
+            "--r", help="folder for the data of each model (logistic, and probit where there is d') and a script in R that fits it with lme4", metavar="DIR"
+        ),
+    ] = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
@@ -48,7 +53,7 @@ def stats(
     from ...analysis.stats.margins import read_margins
     from ...analysis.stats.mixed_contrasts import contrasts, terms
     from ...analysis.stats.mixed_model import mixed_model
-    from ...analysis.stats.r_export import write_r
+    from ...analysis.stats.r_export import write_r, write_r_of_sensitivity
     from ...analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
     from ...core.registry import nearest
 
@@ -80,7 +85,7 @@ def stats(
         found["notes"] = _notes(notes)
         _print(name, model, found, notes)
         if r is not None and len(model.cells.table):
-            print(*write_r(model.cells, r), "", sep="\n")
+            print(*write_r(model.cells, r), *write_r_of_sensitivity(sensitivity, r), "", sep="\n")
         for table in _TABLES:
             formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
             tables[table].append(found[table].assign(paradigm=name, model=formula))

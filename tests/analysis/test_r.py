@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from observed import along, table, together
+from observed import Trial, along, table, together
+from scipy.special import ndtr
 
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.stats.laplace import Laplace, fit
+from spanlab.analysis.stats.laplace import Laplace, Probit, fit
 from spanlab.analysis.stats.mixed_model import sort_cells
-from spanlab.analysis.stats.r_export import write_r
+from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
+from spanlab.analysis.stats.sensitivity_model import SensitivityModel, sensitivity_contrasts, sensitivity_model
 from spanlab.core.errors import SpanLabError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,3 +95,73 @@ def test_lme4_has_the_same_estimates(tmp_path: Path) -> None:
         other = theirs.loc[f"{cell['agent']} | {cell['condition']}"]
         assert abs(found.fixed[at] - other["estimate"]) < 0.02 * other["se"]
         assert np.sqrt(found.covariance[at, at]) == pytest.approx(other["se"], rel=0.03)
+
+
+def detecting(words: tuple[str, str] = ("different", "same"), machines: bool = True) -> pd.DataFrame:
+    """Eight people who differ in d' and in their criterion, and a network, on the same trials."""
+    random, parts = np.random.RandomState(3), []
+
+    def of(shift: float, criterion: float) -> Trial:
+        def trial(own: np.random.RandomState) -> list[tuple[dict[str, Any], float, None]]:
+            size, signal = int(own.choice([2, 6])), bool(own.rand() < 0.5)
+            said = float(ndtr((0.5 if signal else -0.5) * ({2: 2.2, 6: 1.2}[size] + shift) - criterion))
+            return [({"set_size": size, "correct_answer": json.dumps(words[not signal])}, said if signal else 1 - said, None)]
+
+        return trial
+
+    for at in range(8):
+        person = of(float(random.normal(0, 0.4)), float(random.normal(0.2, 0.4)))
+        parts.append(table(person, 80, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at))
+    return together(*parts, *([table(of(0.0, 0.0), 160, paradigm="cd", seed=50)] if machines else []))
+
+
+def test_sensitivity_has_a_script_of_its_own(tmp_path: Path) -> None:
+    model = sensitivity_model(score_table(detecting()), "cd", "set_size")
+    data, script = write_r_of_sensitivity(model, tmp_path)
+    assert (data.name, script.name) == ("cd_sensitivity.csv", "cd_sensitivity.R")
+    written, text = pd.read_csv(data), script.read_text()
+    assert model.cells is not None
+    assert len(written) == len(model.cells.items)
+    assert set(written["half"]) == {-0.5, 0.5}
+    rates = written.groupby(["cell", "half"])["said"].mean()
+    assert (rates.xs(0.5, level="half") > rates.xs(-0.5, level="half") + 0.2).all()  # hits and false alarms
+    assert model.formula in text
+    assert "glmer(said ~ 0 + cell + cell:half" in text
+    assert 'binomial("probit")' in text
+    assert "(0 + has_participant_x_signal | participant_x_signal)" in text
+    assert "nAGQ" not in text  # quadrature is for one random effect alone
+    forced = sensitivity_model(score_table(detecting(("left", "right"), machines=False)), "cd", "set_size")
+    assert "ifelse(halves, 1 / sqrt(2), -1)" in write_r_of_sensitivity(forced, tmp_path / "sides")[1].read_text()
+    assert write_r_of_sensitivity(SensitivityModel(None, ("", ""), False, None, "no such questions"), tmp_path / "none") == []
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("different", "same"), ("left", "right")])
+def test_lme4_has_the_same_sensitivity(tmp_path: Path, words: tuple[str, str]) -> None:
+    """Without priors on either side. With this link lme4's Laplace takes the expected curvature, which moves estimates by hundredths of a standard error."""
+    if shutil.which("Rscript") is None or subprocess.run(["Rscript", "-e", "library(lme4)"], capture_output=True, check=False).returncode:
+        pytest.skip("no R with lme4 here: nothing was compared (apt install r-base-core r-cran-lme4)")
+    model = sensitivity_model(score_table(detecting(words)), "cd", "set_size")
+    _, script = write_r_of_sensitivity(model, tmp_path)
+    done = subprocess.run(["Rscript", str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    theirs = {(row["measure"], row["cell"]): row for row in pd.read_csv(tmp_path / "cd_sensitivity_cells.csv").to_dict("records")}
+    cells = model.cells
+    assert cells is not None
+    rows = cells.items.groupby(["cell", "signal", *cells.components])["correct"].agg(["sum", "size"]).reset_index()
+    where, half = np.eye(len(cells.table))[rows["cell"].to_numpy()], rows["signal"].to_numpy(float)[:, None] - 0.5
+    levels = [rows[name].to_numpy() for name in cells.components]
+    plain = fit(Probit(rows["sum"].to_numpy(float), rows["size"].to_numpy(float), np.hstack([where * half, -where]), levels), restricted=False, penalised=False)
+    bias, scale = ("side bias", 2**-0.5) if words == ("left", "right") else ("criterion", 1.0)
+    printed = sensitivity_contrasts(model)
+    for at, cell in enumerate(cells.table.to_dict("records")):
+        for place, (measure, name, times) in enumerate((("dprime", "d′", scale), (bias, bias, 1.0))):
+            number, other = at + place * len(cells.table), theirs[measure, f"{cell['agent']} | {cell['condition']}"]
+            assert abs(times * plain.fixed[number] - other["estimate"]) < 0.05 * other["se"]
+            assert times * np.sqrt(plain.covariance[number, number]) == pytest.approx(other["se"], rel=0.05)
+            own = printed[(printed["measure"] == name) & (printed["kind"] == "agent in condition") & (printed["condition"] == str(cell["condition"]))]
+            shown = own[own["first"] == cell["agent"]]
+            assert len(shown) <= 1
+            for row in shown.to_dict("records"):  # with priors it lies nearer to 0, by less than an error
+                assert abs(row["estimate"] - other["estimate"]) < other["se"]
