@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.coding import coded
+from ..data.coding import coded, numbers
 from ..data.scoring import Scored
 from ..means.cell_means import Cells, Sums, together
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: Shares of right answers that differ by less are said to be the same.
 _SAME = 0.005
 _GENERATORS = ("corrected", "published")
+#: Conditions of the table of guessing, and the columns that have them.
+_CONDITIONS = {"list_length": "list_length", "congruent_share": "factor_congruent_share"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Tally:
     chance, blind : sums
     lowest, highest : of ``blind``
     generators : of all trials
+    conditions : that were met, of those for which more is known, such as ``list_length 6``
     """
 
     answers: int = 0
@@ -77,6 +80,7 @@ class Tally:
     lowest: float = np.inf
     highest: float = -np.inf
     generators: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -86,20 +90,26 @@ class Tally:
             min(self.lowest, other.lowest),
             max(self.highest, other.highest),
             self.generators | other.generators,
+            self.conditions | other.conditions,
         )
 
 
 def tally(items: pd.DataFrame) -> Tally:
     """Add up the recorded accuracies of guessing over scored items."""
     generators = frozenset(coded(items["generator"])[1]) & {*_GENERATORS} if "generator" in items.columns else frozenset()
+    met = {
+        f"{name} {value:g}" for name, column in _CONDITIONS.items() if column in items.columns for value in np.unique(numbers(items[column])) if value == value
+    }
+    found = Tally(generators=generators, conditions=frozenset(met))
     if "blind" not in items.columns or "chance" not in items.columns:
-        return Tally(generators=generators)
+        return found
     chance, right = items["chance"].to_numpy(float), items["blind"].to_numpy(float)
     known = np.isfinite(chance) & np.isfinite(right)
     if not known.any():
-        return Tally(generators=generators)
+        return found
     chance, right = chance[known], right[known]
-    return Tally(len(right), float(chance.sum()), float(right.sum()), float(right.min()), float(right.max()), generators)
+    sums = {"chance": float(chance.sum()), "blind": float(right.sum()), "lowest": float(right.min()), "highest": float(right.max())}
+    return replace(found, answers=len(right), **sums)
 
 
 def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
@@ -126,25 +136,33 @@ def guesses(counts: Tally, paradigm: str) -> list[Guess]:
 def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
     """Notes on guessing for every figure with a chance line; empty where that line is enough."""
     notes = [one.sentence for one in guesses(counts, paradigm)]
-    table = _table()
-    places = table[(table["paradigm"] == paradigm) & (table["guesser"] == "saw the places")]
-    if len(places):
-        ends = [f"{row['right']:.0%} at {row['condition'].replace('_', ' ')}" for row in places.iloc[[0, -1]].to_dict("records")]
+    places = _reached(counts, paradigm, "saw the places")
+    if places:
         notes.append(
-            f"The chance line is a guess among all places. Who knows at which places something was shown, and no more, is right in {' and '.join(ends)}."
+            f"The chance line is a guess among all places. Whoever knows only where items were shown, and not which was where or when, is right in {places}."
         )
-    ignored = table[(table["paradigm"] == paradigm) & (table["guesser"] == "ignored the cues")]
-    if len(ignored):
-        ends = [f"{row['right']:.0%}{_where(row['condition'])}" for row in ignored.iloc[list(dict.fromkeys((0, len(ignored) - 1)))].to_dict("records")]
+    ignored = _reached(counts, paradigm, "ignored the cues")
+    if ignored:
         notes.append(
-            f"Who ignores every cue and goes by the place of the marker is right in {' and '.join(ends)}: always where both tasks have the same answer "
+            f"Whoever ignores every cue and goes by the place of the marker is right in {ignored}: always where both tasks have the same answer "
             "(congruent markers), in every second case elsewhere. Only an accuracy above that, or one at incongruent markers, shows that cues were followed."
         )
     return list(dict.fromkeys(filter(None, notes)))
 
 
+def _reached(counts: Tally, paradigm: str, guesser: str) -> str:
+    """The accuracy of a guesser in the first and the last condition of the data (of all where none is recorded); empty where nothing is known of these."""
+    table = _table()
+    rows = table[(table["paradigm"] == paradigm) & (table["guesser"] == guesser)].to_dict("records")
+    names = {str(row["condition"]).rpartition(" ")[0] for row in rows}
+    if any(one.rpartition(" ")[0] in names for one in counts.conditions):
+        rows = [row for row in rows if row["condition"] in (*counts.conditions, "all")]
+    ends = rows[:1] + rows[-1:] if len(rows) > 1 else rows
+    return " and ".join(f"{row['right']:.0%}{_where(str(row['condition']))}" for row in ends)
+
+
 def _where(condition: str) -> str:
-    return "" if condition == "all" else f" at {condition.replace('_', ' ')}"
+    return " of answers" if condition == "all" else f" at {condition.replace('_', ' ')}"
 
 
 @functools.cache

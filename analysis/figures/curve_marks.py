@@ -44,8 +44,9 @@ def whole_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _ticks(places: Sequence[int | float]) -> list[int | float]:
-    """The places that have a label: all of them, or the first and round ones where there are too many to read."""
-    if len(places) <= 10 or places[-1] <= 10:
+    """The places that have a label: all of them (of labels that collide every other one is left out), or the first and round ones of many. Panels have the same
+    places, so that round ones of long lists would leave those of short lists without any."""
+    if len(places) <= 20 or places[-1] <= 10:
         return list(places)
     step = 5 if places[-1] <= 30 else 10 if places[-1] <= 60 else 50
     return [one for at, one in enumerate(places) if not at or one % step == 0]
@@ -195,7 +196,7 @@ def curve_layers(
         "type": "quantitative",
         "title": x_title or None,
         "scale": {"zero": False, "nice": False, "padding": 0 if lined else 6, **covers},
-        "axis": {"grid": False, "labelOverlap": "parity", **labels_of},
+        "axis": {"grid": False, "labelOverlap": "parity", "labelSeparation": 3, **labels_of},
     }
     upright = {
         "type": "quantitative",

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from analysis_tables import responses
 
@@ -73,7 +74,7 @@ def test_what_is_known_without_a_record() -> None:
     (places,) = guessing_notes(Tally(), "vsr")
     assert "50% at list length 2 and 11% at list length 9" in places
     (cues,) = guessing_notes(Tally(), "sts")
-    assert "is right in 75%: always where both tasks have the same answer" in cues
+    assert "is right in 75% of answers: always where both tasks have the same answer" in cues
     (cues,) = guessing_notes(Tally(), "sts_congruency")
     assert "50% at congruent share 0 and 88% at congruent share 0.75" in cues
     both = guesses(Tally(generators=frozenset({"corrected", "published"})), "si")
@@ -94,6 +95,19 @@ def test_the_record_tells_it_of_every_question(tmp_path: Path) -> None:
     assert guess.sentence in notes
     older = score_table(table.drop(columns="blind"))
     assert any("18% to 24%" in note for note in effect("set_size").notes(older, "smu", effect("set_size").table(older, "smu")))
+
+
+def test_what_is_said_of_guessing_is_of_conditions_that_the_data_have() -> None:
+    def places(*lengths: int) -> str:
+        items = pd.DataFrame({"list_length": [*map(float, lengths), np.nan]})
+        (said,) = guessing_notes(tally(items.iloc[:1]) + tally(items.iloc[1:]), "vsr")
+        return said
+
+    assert places(6).endswith("is right in 17% at list length 6.")
+    assert places(3, 4, 6).endswith("is right in 33% at list length 3 and 17% at list length 6.")
+    assert guessing_notes(tally(pd.DataFrame({"list_length": [40]})), "vsr") == []  # of such lists nothing is known
+    (cues,) = guessing_notes(tally(pd.DataFrame({"factor_congruent_share": ["0.5"], "list_length": [None]})), "sts_congruency")
+    assert "is right in 75% at congruent share 0.5: always" in cues
 
 
 def test_parts_add_up_and_chance_alone_needs_no_words() -> None:
