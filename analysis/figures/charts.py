@@ -22,7 +22,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
-def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -> dict[str, Any]:
+def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None, paper: str) -> dict[str, Any]:
     text = {
         "labelColor": soft,
         "titleColor": soft,
@@ -51,14 +51,18 @@ def _theme(ink: str, soft: str, faint: str, grid: str, background: str | None) -
             "offset": 14,
             "subtitlePadding": 5,
         },
-        "style": {"chance": {"color": soft}},
+        "style": {"chance": {"color": soft}, "soft": {"color": soft}, "halo": {"color": paper, "stroke": paper, "strokeWidth": 3, "strokeJoin": "round"}},
     }
 
 
 def print_theme(agents: Sequence[Look], sheet: Sheet = PLAIN) -> dict[str, Any]:
     """The Vega-Lite configuration of files: dark on white, unless another theme is asked for."""
     dark = sheet.theme == "dark"
-    theme = _theme("#eceef2", "#a9b0bc", "#4a515d", "#292d34", "#15171b") if dark else _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff")
+    theme = (
+        _theme("#eceef2", "#a9b0bc", "#4a515d", "#292d34", "#15171b", "#15171b")
+        if dark
+        else _theme("#1b1b1b", "#4a4a4a", "#b9b9b9", "#ececec", "#ffffff", "#ffffff")
+    )
     if all(_widest(look.label) <= theme["legend"]["labelLimit"] / theme["legend"]["labelFontSize"] for look in agents):
         theme["legend"] |= {"labelLimit": 0}
     return theme | {"range": {"category": [look.dark if dark else look.light for look in agents]}}
@@ -71,7 +75,7 @@ def _widest(label: str) -> float:
 
 def page_theme(agents: Sequence[Look]) -> dict[str, Any]:
     """The Vega-Lite configuration of a page: every colour is a CSS variable (``--ink``, ``--soft``, ``--faint``, ``--grid``, ``--agent-0`` ...)."""
-    variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None)
+    variables = _theme("var(--ink)", "var(--soft)", "var(--faint)", "var(--grid)", None, "var(--paper)")
     return variables | {"range": {"category": [f"var(--agent-{number})" for number in range(len(agents))]}}
 
 

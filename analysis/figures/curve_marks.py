@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.style import Look, unasked
+from .sheet import text_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 PANEL = (190, 150)
 #: Distance of neighbouring agents at one position, as a share of a panel's width.
 _DODGE = 0.012
+#: Of so many lines each has its name at its end.
+MOST_LABELS = 5
+#: Font size and height of these names in px, and how many letters they have at most.
+_LABEL_SIZE, _LABEL_HEIGHT, _LONGEST_LABEL = 10.5, 13.0, 26
 
 
 def panel_label(length: Any) -> str:
@@ -50,6 +55,66 @@ def _ticks(places: Sequence[int | float]) -> list[int | float]:
         return list(places)
     step = 5 if places[-1] <= 30 else 10 if places[-1] <= 60 else 50
     return [one for at, one in enumerate(places) if not at or one % step == 0]
+
+
+def label_rows(
+    rows: Sequence[Mapping[str, Any]], agents: Sequence[Look], vertical: Mapping[str, Any], height: int, panel: str | None = None
+) -> list[dict[str, Any]]:
+    """The names of lines at their ends, as further rows of a chart (``label``); none where there are more than :data:`MOST_LABELS` lines.
+
+    Names beside the right end of the panel are moved up or down until they do not touch; those of lines that end earlier stay where these end.
+
+    Parameters
+    ----------
+    rows : of :func:`curve_points`
+    agents : how everybody looks; those who are not shown unless asked for have no name
+    vertical : the vertical axis, over so many px
+    panel : in which names stand; the only one when None
+    """
+    there = {str(row["agent"]) for row in rows if row["role"] == "curve"}
+    off = unasked([look for look in agents if look.label in there])
+    ends: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if row["role"] == "curve" and row.get("panel") == panel and row["agent"] not in off and row["at"] >= ends.get(row["agent"], row)["at"]:
+            ends[row["agent"]] = row
+    if not 2 <= len(there - set(off)) <= MOST_LABELS or not ends:
+        return []
+    low, high = vertical["domain"]
+    gap, last = _LABEL_HEIGHT * (high - low) / height, max(row["at"] for row in ends.values())
+    right = max(row["x"] for row in ends.values())
+    shorts = {name: name.partition(" (")[0] if len(name) > _LONGEST_LABEL else name for name in there - set(off)}
+    found = []
+    for name, row in ends.items():
+        said = shorts[name] if [*shorts.values()].count(shorts[name]) == 1 else name
+        said = said if len(said) <= _LONGEST_LABEL else f"{said[: _LONGEST_LABEL - 1]}…"
+        made = {"role": "label", "agent": name, "x": right if row["at"] == last else row["x"], "at": row["at"], "mean": row["mean"], "name": said}
+        found.append(made | {"faint": row["faint"]} | ({"panel": panel} if panel else {}))
+    column = sorted((one for one in found if one["at"] == last), key=lambda one: one["mean"])
+    for one, mean in zip(column, _apart([one["mean"] for one in column], gap, low, high), strict=True):
+        one["mean"] = mean
+    return found
+
+
+def _apart(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Ascending values, moved as little as possible until neighbours are so far apart: those that touch stand around their mean, between two ends."""
+    groups: list[list[float]] = []
+    for value in values:
+        groups.append([value])
+        while len(groups) > 1 and _bounds(groups[-1], gap, low, high)[0] < _bounds(groups[-2], gap, low, high)[1] + gap:
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return [_bounds(group, gap, low, high)[0] + gap * place for group in groups for place in range(len(group))]
+
+
+def _bounds(group: Sequence[float], gap: float, low: float, high: float) -> tuple[float, float]:
+    """The lowest and the highest place of values that touch."""
+    reach = gap * (len(group) - 1)
+    start = min(max(sum(group) / len(group) - reach / 2, low), high - reach)
+    return start, start + reach
+
+
+def label_room(rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many px names of lines need beside a panel."""
+    return round(max((text_width(str(row["name"]), _LABEL_SIZE) + 16 for row in rows if row["role"] == "label"), default=0))
 
 
 def format_percent(value: float | None) -> str:
@@ -161,12 +226,15 @@ def curve_layers(
     lacking: bool = False,
     yardsticks: bool = False,
     singles: bool = False,
+    labelled: bool = False,
 ) -> dict[str, Any]:
     """The layers that all figures share, as plain data: chance, intervals, lines, points. ``vertical`` is their vertical axis, ``called`` the name of what it
     shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, if not numbers; ``line`` and ``bars`` say what a line and its bars
     are; ``span`` is what the horizontal axis covers; ``lacking`` says whether there is a line of somebody who lacks one thing.
 
-    Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown.
+    ``labelled`` says whether lines have names at their ends (:func:`label_rows`).
+
+    Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown, ``labels`` whether names at ends of lines are.
     """
     labels, drawn = [look.label for look in agents], set(curve["agent"])
     off = [] if yardsticks else unasked([look for look in agents if look.label in drawn])
@@ -256,11 +324,24 @@ def curve_layers(
             "tooltip": tooltip,
         },
     }
-    switches = [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}]
+    beside = {"filter": "datum.role == 'label' && labels && indexof(hidden, datum.agent) < 0"}
+    name_mark = {"type": "text", "align": "left", "baseline": "middle", "dx": 9, "fontSize": _LABEL_SIZE}
+    said = place | {"text": {"field": "name", "type": "nominal"}}
+    labels_at_ends = [
+        {"transform": [beside], "mark": name_mark | {"style": "halo"}, "encoding": said},
+        {"transform": [beside, {"filter": "!datum.faint"}], "mark": name_mark, "encoding": said | {"color": colour}},
+        {"transform": [beside, {"filter": "datum.faint"}], "mark": name_mark | {"style": "soft"}, "encoding": said},
+    ]
+    switches = [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}, {"name": "labels", "value": True}]
     person = {
         "transform": [{"filter": "datum.role == 'person' && indexof(hidden, datum.agent) < 0"}],
         "mark": {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True},
         "encoding": place | {"color": colour},
     }
     people = [person] if singles else []
-    return {"layer": [guess, *lacked, *people, spread, lines, points], "params": switches, "width": width, "height": height}
+    return {
+        "layer": [guess, *lacked, *people, spread, lines, points, *(labels_at_ends if labelled else [])],
+        "params": switches,
+        "width": width,
+        "height": height,
+    }

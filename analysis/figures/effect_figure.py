@@ -16,7 +16,7 @@ from ..effects.trends import between_panels, trends
 from ..means.within_people import of_each_person, within_people
 from ..stats.margins import PRIOR, judged, margin_of
 from .charts import plain, title_lines
-from .curve_marks import PROPORTIONS, curve_layers, curve_points
+from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, label_room, label_rows
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
 
 if TYPE_CHECKING:
@@ -142,14 +142,16 @@ def _curves(
     options |= {"yardsticks": yardsticks, "singles": each is not None}
     points: dict[str, Any] = {"yardsticks": yardsticks, "each": each, "lacking": lacking}
     if not panels:
-        layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], **options)
         rows = curve_points(drawn, "_x", agents, format_value=format_number, **points)
-        return plain(layers | {"title": title_lines(title, subtitle)}, rows)
+        ends = label_rows(rows, agents, vertical, _ONE_PANEL[1])
+        layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], labelled=bool(ends), **options)
+        return plain(layers | {"title": title_lines(title, subtitle)} | _with_room(ends), [*rows, *ends])
     rows = curve_points(drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", **points)
     if line != "who":  # the same conditions in every panel: one axis for all
         places = [row["x"] for row in rows]
         options["span"] = (min(places), max(places))
-    layers = curve_layers(agents, drawn, "_x", effect.x_title, **options)
+    ends = label_rows(rows, agents, vertical, PANEL[1], panels[-1])
+    layers = curve_layers(agents, drawn, "_x", effect.x_title, labelled=bool(ends), **options)
     faceted = {
         "title": title_lines(title, subtitle),
         "params": layers.pop("params"),
@@ -160,7 +162,12 @@ def _curves(
         "resolve": {"scale": {"x": "independent"}},
         "spec": layers,
     }
-    return plain(faceted, rows)
+    return plain(faceted | _with_room(ends), [*rows, *ends])
+
+
+def _with_room(ends: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a page must know of names at ends of lines: how many px they need."""
+    return {"usermeta": {"labels": label_room(ends)}} if ends else {}
 
 
 def panel_names(effect: Effect, table: pd.DataFrame) -> list[str]:

@@ -30,6 +30,8 @@ SHAPES = {
     "wedge": "M0-4.5L-1.2 2.2H1.2Z",
     "stroke": "M-4.5-1.2H4.5V1.2H-4.5Z",
 }
+#: Names stand at the ends of lines in panels that are higher than this, in px, or twice as wide.
+_LEAST_NAMED = 140.0
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #: Widths of letters from the space to ~ in thousandths of the font size: those of Helvetica, which Arial and Liberation Sans share.
 _WIDTHS = [
@@ -127,7 +129,8 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
         rows = -(-len(panels) // most)
         columns = -(-len(panels) // rows)
         wide = min(300.0, (width - axis - gap * (columns - 1)) / columns)
-        return {**spec, "columns": columns, "spec": {**spec["spec"], "width": wide, "height": min(150.0, max(96.0, wide * 0.8))}}
+        high = min(150.0, max(96.0, wide * 0.8))
+        return {**_named(spec, high > _LEAST_NAMED), "columns": columns, "spec": {**spec["spec"], "width": wide, "height": high}}
     if "concat" in spec:
         between, every = 46.0, spec.get("columns") or len(spec["concat"])
         columns = max(1, min(every, int((width + between) // (100 + between))))
@@ -138,8 +141,14 @@ def fitted(spec: Mapping[str, Any], width: float) -> dict[str, Any]:
         return {**spec, "concat": panels, "columns": columns, "spacing": {**spec.get("spacing", {}), "column": between}}
     if "layer" in spec or "mark" in spec:
         wide = width - axis
-        return {**spec, "width": wide, "height": max(120.0, min(wide * 0.57, 300.0))}
+        return {**_named(spec, wide > 2 * _LEAST_NAMED), "width": wide, "height": max(120.0, min(wide * 0.57, 300.0))}
     return dict(spec)
+
+
+def _named(spec: Mapping[str, Any], named: bool) -> dict[str, Any]:
+    """A declaration with names at the ends of lines where there is room for them; the legend below has them in any case."""
+    params = [{**one, "value": named} if one.get("name") == "labels" else one for one in spec.get("params", ())]
+    return {**spec, "params": params} if params else dict(spec)
 
 
 def in_dark(spec: Mapping[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
