@@ -253,9 +253,9 @@ def readouts(sessions: Sequence[SessionFacts]) -> dict[str, tuple[str, ...]]:
             head = network.get("head")
             among = f"; a guess among all {head} classes is right once in {head} times" if isinstance(head, int) and head > 1 else ""
             everywhere = f"over all classes of the head (the chance lines are those of a guess among the allowed answers{among})"
-            how = everywhere if whole else "among the allowed ones"
+            how = f"read out {everywhere}" if whole else "limited to the allowed ones"
             agents_of.setdefault((facts.paradigm, how), set()).add(facts.agent)
     notes: dict[str, tuple[str, ...]] = {}
     for (paradigm, how), agents in sorted(agents_of.items()):
-        notes[paradigm] = (*notes.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were read out {how}.")
+        notes[paradigm] = (*notes.get(paradigm, ()), f"{paradigm}: answers of {', '.join(sorted(agents))} were {how}.")
     return notes

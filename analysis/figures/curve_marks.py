@@ -82,17 +82,17 @@ def label_rows(
     low, high = vertical["domain"]
     gap, last = _LABEL_HEIGHT * (high - low) / height, max(row["at"] for row in ends.values())
     right = max(row["x"] for row in ends.values())
-    shorts = {name: name.partition(" (")[0] if len(name) > _LONGEST_LABEL else name for name in there - set(off)}
-    found = []
+    shorts = {name: name.partition(" (")[0] if len(name) > _LONGEST_LABEL else name for name in sorted(there - set(off))}
+    labels = []
     for name, row in ends.items():
-        said = shorts[name] if [*shorts.values()].count(shorts[name]) == 1 else name
-        said = said if len(said) <= _LONGEST_LABEL else f"{said[: _LONGEST_LABEL - 1]}…"
-        made = {"role": "label", "agent": name, "x": right if row["at"] == last else row["x"], "at": row["at"], "mean": row["mean"], "name": said}
-        found.append(made | {"faint": row["faint"]} | ({"panel": panel} if panel else {}))
-    column = sorted((one for one in found if one["at"] == last), key=lambda one: one["mean"])
+        text = shorts[name] if [*shorts.values()].count(shorts[name]) == 1 else name
+        text = text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 9]}…{text[-8:]}"  # names that begin alike end differently
+        made = {"role": "label", "agent": name, "x": right if row["at"] == last else row["x"], "at": row["at"], "mean": row["mean"], "name": text}
+        labels.append(made | {"faint": row["faint"]} | ({"panel": panel} if panel else {}))
+    column = sorted((one for one in labels if one["at"] == last), key=lambda one: one["mean"])
     for one, mean in zip(column, _apart([one["mean"] for one in column], gap, low, high), strict=True):
         one["mean"] = mean
-    return found
+    return labels
 
 
 def _apart(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -326,11 +326,11 @@ def curve_layers(
     }
     beside = {"filter": "datum.role == 'label' && labels && indexof(hidden, datum.agent) < 0"}
     name_mark = {"type": "text", "align": "left", "baseline": "middle", "dx": 9, "fontSize": _LABEL_SIZE}
-    said = place | {"text": {"field": "name", "type": "nominal"}}
+    names_at_ends = place | {"text": {"field": "name", "type": "nominal"}}
     labels_at_ends = [
-        {"transform": [beside], "mark": name_mark | {"style": "halo"}, "encoding": said},
-        {"transform": [beside, {"filter": "!datum.faint"}], "mark": name_mark, "encoding": said | {"color": colour}},
-        {"transform": [beside, {"filter": "datum.faint"}], "mark": name_mark | {"style": "soft"}, "encoding": said},
+        {"transform": [beside], "mark": name_mark | {"style": "halo"}, "encoding": names_at_ends},
+        {"transform": [beside, {"filter": "!datum.faint"}], "mark": name_mark, "encoding": names_at_ends | {"color": colour}},
+        {"transform": [beside, {"filter": "datum.faint"}], "mark": name_mark | {"style": "soft"}, "encoding": names_at_ends},
     ]
     switches = [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}, {"name": "labels", "value": True}]
     person = {

@@ -74,7 +74,7 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     unfitted = each[each["two_sd"].isna()]
     if len(unfitted):
         why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))
-        notes.append(f"{plural(len(unfitted), 'distribution')} of {len(each)} without a fit: {why}.")
+        notes.append(f"{len(unfitted)} of {plural(len(each), 'distribution')} {'has' if len(unfitted) == 1 else 'have'} no fit: {why}.")
     if int((each["note"].ne("") & each["two_sd"].notna()).sum()):
         notes.append("The table says what else was not fitted, and why.")
     return ComputedErrors(

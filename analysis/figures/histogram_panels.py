@@ -31,8 +31,8 @@ class Panel:
 
 
 def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
-    """The heading of a panel: whose answers, and in which condition."""
-    person = f"{row['agent']}, {row['participant']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
+    """The heading of a panel: whose answers (what tells people apart comes first, as long headings are cut), and in which condition."""
+    person = f"{row['participant']}, {row['agent']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
     return ", ".join([person, *(f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by)])
 
 
@@ -78,7 +78,7 @@ def histogram_panels(
             made(panel.colour, axes[0] if place >= len(panels) - wide else "", axes[1] if not place % wide else ""),
             f"datum.part == {place}",
             {"text": panel.heading, "subtitle": panel.below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start"}
-            | {"frame": "group", "offset": 8},
+            | {"frame": "group", "offset": 8, "limit": PANEL[0] + 30},
         )
         for place, panel in enumerate(panels)
     ]

@@ -66,7 +66,7 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
     rough = int(each["note"].ne("").sum())
     if rough:
-        notes.append(f"{plural(rough, 'distribution')} of {len(each)} without a fit or its intervals; the table says why.")
+        notes.append(f"{rough} of {plural(len(each), 'distribution')} {'has' if rough == 1 else 'have'} no fit, or a fit without intervals; the table says why.")
     shown = table[
         [
             "agent",

@@ -76,7 +76,7 @@ def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin 
     first, last = (_each(table[table["index"] == index], _in_points, margin) for index in ("primacy", "recency"))
     if not first or not last:
         return "", ""
-    return f"Ends of lists of {int(shared)}", f": the first item against those between, {first}; the last one, {last}."
+    return f"Primacy and recency in lists of {int(shared)}", f": the first item minus those in the middle, {first}; the last item minus those in the middle, {last}."
 
 
 def _slope(one: ComputedEffect) -> tuple[str, str]:

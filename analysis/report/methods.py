@@ -200,7 +200,7 @@ def _models(data: Data, heads: Sequence[Head]) -> list[str]:
         text += f"; settings hash {session.get('agent_settings_hash')}"
         if session.get("label"):
             text += f". **{session['label']}**"
-        handed = ". It was handed the correct answers" if session.get("oracle") else ""
+        handed = ". It was given the correct answers" if session.get("oracle") else ""
         lines[f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"] = None
     chats = [head for head in heads if head.session.get("agent_kind") == CHAT.name]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)

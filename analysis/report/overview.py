@@ -215,7 +215,7 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
         return None
     crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
     if crowds < 2:
-        why = "nobody was measured" if not crowds else "one person was measured"
+        why = "no people were measured" if not crowds else "one person was measured"
         reason = (
             f"There is no leaderboard: {why}, and how near a model can come to people is known only from several of them. Published people are means of groups."
         )

@@ -35,6 +35,7 @@
       for (const panel of fit.concat) {
         panel.width = Math.min(300, Math.floor((width - between * columns) / columns) - 4);
         panel.height = Math.round(panel.height * (narrow ? 0.85 : 1.13));
+        if (panel.title?.limit) panel.title = { ...panel.title, limit: panel.width + between - 10 }; // long headings end before the next panel
       }
     } else {
       fit.width = Math.min(860, width - axis - 6 - (named ? names : 0));

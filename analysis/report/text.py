@@ -179,14 +179,14 @@ def like_for_like(
     if oracles:
         notes.append(
             Note(
-                f"{listed(oracles)} {'is' if len(oracles) == 1 else 'are'} simulated: handed the correct answers, to serve as a yardstick. "
-                "No result about people or models.",
+                f"{listed(oracles)} {'is a simulated observer that was' if len(oracles) == 1 else 'are simulated observers that were'} given the correct answers. "
+                "Such results are yardsticks and say nothing about people or models.",
                 warning=True,
             )
         )
     scripted = sorted(overall.loc[of_kinds(overall["agent_kind"], lambda kind: kind.role == "script"), "agent"])
     if scripted:
-        notes.append(Note(f"{listed(scripted)} comes from a scripted server. It shows that the chain works, not what a model can do.", warning=True))
+        notes.append(Note(f"{listed(scripted)} comes from a scripted server. This shows that the software works, not what a model can do.", warning=True))
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
     notes += [Note(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
     notes += _protocols(there)

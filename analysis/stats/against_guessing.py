@@ -71,7 +71,7 @@ class Verdict:
         """The verdict in words, to follow a share in a sentence."""
         p_text = p_value(self.p)
         p = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
-        place = f"{self.where} from" if self.where == "not told apart" else self.where
+        place = "not distinguishable from" if self.where == "not told apart" else self.where
         if self.against == "dprime":
             result = "no d′: always the same answer" if math.isnan(self.dprime) else f"d′ {number(self.dprime, 1)}, {p}"
             return f", {place} guessing ({result})"

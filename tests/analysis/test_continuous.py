@@ -124,7 +124,7 @@ def test_the_figure_of_people_and_of_a_model(tmp_path: Path) -> None:
     data = load([tmp_path / "0.csv", tmp_path / "1.csv"])
     found = figure_named("error_distribution").draw(data, Wish())
     assert len(found.table) == 8  # two people and a model at two set sizes, and the mean of both people
-    assert "2 distributions of 6 without a fit: only 60 answers: 2 components are fitted from 100 on." in found.notes
+    assert "2 of 6 distributions have no fit: only 60 answers: 2 components are fitted from 100 on." in found.notes
     assert found.save(tmp_path / "errors.svg").read_text(encoding="utf-8").count("set size") >= 6
     assert len(figure_named("error_distribution").draw(data, Wish(by="block")).table) == 4  # all set sizes together
 

@@ -57,7 +57,7 @@ def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.Data
     expected = curve[(curve["agent"] == "Participant <A & B>") & (curve["list_length"] == 4)]
     assert [row["mean"] for row in person] == pytest.approx(expected["mean"].tolist())
     assert [row["low"] for row in person] == pytest.approx(expected["low"].tolist())
-    people = [row for row in rows if row.get("agent") == "Avons 1998 (people)"]
+    people = [row for row in rows if row.get("agent") == "Avons 1998 (people)" and row["role"] == "curve"]
     assert all(row["low"] is None and row["hollow"] and row["n"] == "not published" for row in people)
 
 
@@ -177,4 +177,4 @@ def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:
     table = effect("serial_position").table(mixed(*two), "vsr")
     spec = effect_chart(effect("serial_position"), table, looks_of(table), title="")
     assert {row["panel"] for row in spec["data"]["values"] if row["role"] == "label"} == {"5 items"}
-    assert {"network:a", "n" * 25 + "…"} < set(named(spec))  # and published people
+    assert {"network:a", "n" * 17 + "…" + "n" * 8} < set(named(spec))  # and published people

@@ -167,7 +167,7 @@ def test_a_habit_is_not_knowledge() -> None:
     assert row["verdict"] == "not told apart"
     always = against_guessing(score_table(yes_no(0.0, seed=1))).iloc[0]
     assert always["note"] == "always the same answer: no d′"
-    assert verdict_of(always).sentence == ", not told apart from guessing (no d′: always the same answer)"
+    assert verdict_of(always).sentence == ", not distinguishable from guessing (no d′: always the same answer)"
     knows = against_guessing(score_table(yes_no(0.2, 0.5, seed=2))).iloc[0]
     assert knows["verdict"] == "above"
     assert knows["dprime"] > 0.8
@@ -178,7 +178,7 @@ def test_the_level_to_beat_is_the_best_blind_guess() -> None:
     plain = against_guessing(score_table(table)).iloc[0]
     assert verdict_of(plain).sentence.startswith(", above chance (11%; p < .001")
     blind = against_guessing(score_table(table.assign(blind=0.24))).iloc[0]
-    assert verdict_of(blind).sentence.startswith(", not told apart from the best blind guess (24%; p = ")
+    assert verdict_of(blind).sentence.startswith(", not distinguishable from the best blind guess (24%; p = ")
     assert against_guessing(score_table(table.assign(blind=0.5))).iloc[0]["verdict"] == "below"
 
 

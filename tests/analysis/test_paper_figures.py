@@ -212,7 +212,7 @@ def test_reaction_times_that_mean_nothing_are_not_drawn() -> None:
     with pytest.raises(SpanLabError, match="smu has no column 'colour'; it has block, set_size"):
         drawing("reaction_time", times(80, 1), by="colour")
     few = drawing("reaction_time", times(20, 1))
-    assert list(few.notes) == ["1 distribution of 1 without a fit or its intervals; the table says why."]
+    assert list(few.notes) == ["1 of 1 distribution has no fit, or a fit without intervals; the table says why."]
     assert few.table["note"].tolist() == ["only 20 reaction times: no distribution fitted"]
 
 

@@ -61,7 +61,7 @@ def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
     page = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))
     html, text = page.read_text(encoding="utf-8"), read(page).text
     assert html.index('class="glance') < html.index('class="story') < html.index('class="paradigm')
-    assert re.search(r"Ends of lists of 6: the first item against those between, people \(n = 8\) \+\d\d points \(95% interval", text)
+    assert re.search(r"Primacy and recency in lists of 6: the first item minus those in the middle, people \(n = 8\) \+\d\d points \(95% interval", text)
     told = {row["agent"]: row for row in pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").to_dict("records")}
     value = told["network:flat"]["difference_value"]
     assert f"{100 * value:+.0f}".replace("-", "−") in text
