@@ -262,7 +262,8 @@ class Effect:
         individual_rows = table[table["agent_kind"] != GROUP_MEANS]
         rough = int((individual_rows["interval"].eq("none") | individual_rows["note"].fillna("").str.startswith("only ")).sum())
         if rough:
-            notes.append(f"{rough} of {plural(len(individual_rows), 'point')} {'has' if rough == 1 else 'have'} a rough interval or none; the table says which.")
+            have = "has" if rough == 1 else "have"
+            notes.append(f"{rough} of {plural(len(individual_rows), 'point')} {have} a rough interval or none; the table says which.")
         if self.human and len(individual_rows) == len(table):
             notes.append("No digitised human data are published for these conditions.")
         return notes + (guessing_notes(evidence.guessed, paradigm) if self.against_chance else [])

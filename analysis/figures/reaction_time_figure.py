@@ -66,7 +66,8 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
     rough = int(each["note"].ne("").sum())
     if rough:
-        notes.append(f"{rough} of {plural(len(each), 'distribution')} {'has' if rough == 1 else 'have'} no fit, or a fit without intervals; the table says why.")
+        lacking = "has no fit, or a fit" if rough == 1 else "have no fit, or a fit"
+        notes.append(f"{rough} of {plural(len(each), 'distribution')} {lacking} without intervals; the table says why.")
     shown = table[
         [
             "agent",
