@@ -153,7 +153,11 @@ def _named(spec: Mapping[str, Any], named: bool) -> dict[str, Any]:
 
 def in_dark(spec: Mapping[str, Any], agents: Sequence[Look]) -> dict[str, Any]:
     """A declaration whose colours of answerers are those on black."""
-    colours = {look.light: look.dark for look in agents}
+    return recoloured(spec, {look.light: look.dark for look in agents})
+
+
+def recoloured(spec: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str, Any]:
+    """A declaration with other colours, by those that it has; its rows stay as they are."""
 
     def changed(part: Any) -> Any:
         if isinstance(part, Mapping):

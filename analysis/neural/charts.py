@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..figures.charts import declared, title_lines
+from ..figures.sheet import recoloured
 from .projection import Plane
 
 if TYPE_CHECKING:
@@ -16,11 +17,21 @@ if TYPE_CHECKING:
 #: Colours of groups of points (Okabe & Ito, 2008, darkened to stay legible on white), and the shapes that tell them apart without colour.
 COLOURS = ("#0069b0", "#c84a00", "#00805c", "#b07c00", "#b5488c", "#3f9fd6", "#5d5a88", "#2b2b2b")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "wedge", "triangle-right")
+#: Colours on black, by those on white: of groups, of paper and of words beside a map. What stands in coloured cells stays as it is.
+_ON_BLACK = dict(zip(COLOURS, ("#5cb3f0", "#ff9356", "#3fcf9f", "#e0b040", "#ee8fc8", "#a3d9f7", "#b3aee8", "#e8e8e8"), strict=True)) | {
+    "#ffffff": "#15171b",
+    "#4a4a4a": "#a9b0bc",
+}
 #: Amounts from nothing upwards, and amounts to both sides of zero; both keep their order for colour-blind people and in grey.
 _AMOUNT, _SIDES = "viridis", "purpleorange"
 #: Cells of a matrix hold their number up to so many rows and columns.
 _TOLD = 16
 _LEGEND = {"orient": "right", "titleFontSize": 11.5, "titleFontWeight": "normal", "titleLimit": 300, "labelFontSize": 11}
+
+
+def on_black(spec: dict[str, Any]) -> dict[str, Any]:
+    """A declaration of this module for a dark background."""
+    return recoloured(spec, _ON_BLACK)
 
 
 def variance_map(matrix: np.ndarray, tasks: Sequence[str], labels: np.ndarray, *, title: str) -> dict[str, Any]:
@@ -262,7 +273,7 @@ def matrix_chart(
     layers = [alt.Chart().mark_rect(strokeWidth=1, stroke="#ffffff").encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=bar))]
     if size > 20:
         dark = f"abs(datum.value) > {0.7 * furthest}" if furthest is not None else "datum.value < 0.6"
-        colour = alt.condition(dark, alt.value("#ffffff"), alt.value("#1b1b1b"))
+        colour = alt.condition(dark, alt.value("white"), alt.value("#1b1b1b"))
         layers.append(
             alt.Chart()
             .mark_text(fontSize=10.5)

@@ -92,20 +92,18 @@ def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, u
         "task_variance_normalised": pd.concat([about, pd.DataFrame(matrix, columns=list(variance.tasks))], axis=1),
         "task_variance_steps": pd.DataFrame({"task": variance.tasks, "steps": variance.steps}),
     }
-    caption = (
-        f"{len(units)} active units, a row each, in {clusters.count} cluster{'' if clusters.count == 1 else 's'} (numbers, white lines); tasks in columns."
-    )
+    caption = f"A row for each of {len(units)} active units, sorted into {plural(clusters.count, 'cluster')} (numbers on the left), and a column for each task."
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(units):
         figures = (("task_variance", caption, charts.variance_map(matrix[units], variance.tasks, clusters.labels, title="Normalised task variance")),)
     return Part(
         "variance",
         "Task variance",
-        "How much each unit varies over the trials of each task: a unit that takes part in a task does different things in different trials. 1 is the task "
-        "in which it varies most.",
+        "How much each unit varies over the trials of each task: a unit that takes part in a task has different states in different trials. 1 is the "
+        "task in which it varies most.",
         "At each step the variance (of the population) of the unit's state over all trials that reach the step, then the mean over steps, each with the "
-        "same weight; divided by the unit's highest value over tasks (Yang et al., 2019; Sikarwar & Zhang, 2023). Steps at which what was held is asked for"
-        " are left out where they end the trial. Steps that fewer than two trials reach have no variance and are left out. A unit is inactive when its "
+        "same weight; divided by the unit's highest value over tasks (Yang et al., 2019; Sikarwar & Zhang, 2023). Steps at which memory is tested"
+        " are left out if they end the trial. Steps that fewer than two trials reach have no variance and are left out. A unit is inactive when its "
         f"highest task variance is below {inactive:g} times the highest of any unit.",
         figures,
         tables,
@@ -166,13 +164,15 @@ def _preferences(variance: TaskVariance, active: np.ndarray) -> Part:
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     notes = () if len(bars) else ("Fractional task variance needs two tasks and an active unit.",)
     if len(bars):
-        caption = "Active units between each pair of tasks: at 1 (right) they vary in the task on the right alone, at -1 in the one on the left alone."
+        caption = (
+            "Numbers of active units for each pair of tasks. Units at 1 vary only in the task named on the right, units at -1 only in the one on the left."
+        )
         figures = (("fractional_variance", caption, charts.histograms_chart(bars, title="Fractional task variance")),)
     return Part(
         "preferences",
         "Preferences between tasks",
-        "Whether units serve one of two tasks or both: two heaps at the ends are units that are shared out between the tasks, one in the middle is units "
-        "that do both.",
+        "Whether units serve one of two tasks or both. Peaks at the two ends are units that serve one task only; a peak in the middle is units that serve "
+        "both.",
         "Fractional task variance of tasks A and B: (TV(A) - TV(B)) / (TV(A) + TV(B)), for each active unit (Yang et al., 2019). Above each panel stands B "
         "| A.",
         figures,
@@ -201,19 +201,19 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part
             cell_text="cell_text",
         )
         words = (
-            "Percentage points that are lost without a cluster, minus what is lost without as many active units drawn at random, ± the standard deviation of "
-            f"{DRAWS} such draws. Above 0 the cluster costs more than random units, below 0 less."
+            "Loss of accuracy without a cluster, minus the loss without as many active units drawn at random, in percentage points, ± the standard deviation "
+            f"of {DRAWS} such draws. Above 0, losing the cluster costs more than losing random units; below 0, less."
         )
         figures = (("lesions", words, drawing),) if table["beyond"].notna().any() else ()
     return Part(
         "lesions",
         "Lesions",
-        "What is lost without the units of one cluster, beyond what is lost without as many others: accuracy in the same trials.",
-        "The states of the units are set to zero where they are read out, at the questions that probe what was held; the memory goes on as it was (as in "
+        "How much accuracy is lost without the units of one cluster, beyond the loss without as many other units, in the same trials.",
+        "The states of the units are set to zero where they are read out, at the questions that test memory; the memory itself continues unchanged (as in "
         "Sikarwar & Zhang, 2023, who set to zero the weights to the classifiers). Accuracy is the share of items that is right, averaged over trials; "
         "drop_sem is the standard error of the differences in the same trials; random_drop and random_sd are mean and standard deviation of the loss "
         f"without as many active units drawn at random ({DRAWS} draws from a fixed seed), beyond is drop minus random_drop, and p the share of draws (with "
-        "this cluster) that cost as much or more, not corrected for its many tests. Where random units cost as much, nothing is special to the cluster. A task "
+        "this cluster) that cost as much or more, not corrected for its many tests. Where random units cost as much, the cluster has no special role. A task "
         "in which the network guesses has nothing to lose: compare the column intact.",
         figures,
         {"lesions": table} if len(table) else {},
@@ -244,7 +244,7 @@ def _switching(states: Sequence[TaskStates]) -> Part:
     tables: dict[str, pd.DataFrame] = {}
     notes: tuple[str, ...] = ()
     if len(points) < 3 or len(set(rules)) < 2:
-        notes = ("No trials in which tasks switch were taken, or too few.",)
+        notes = ("There are no trials in which tasks switch, or too few.",)
     else:
         planes = [("t-SNE", neighbours(points)), ("Principal components", principal(points))]
         groupings = [("by task", rules), ("by answer", answers)]
@@ -254,7 +254,7 @@ def _switching(states: Sequence[TaskStates]) -> Part:
             if plane is not None
             for name_of_groups, groups in groupings
         ]
-        caption = "Each point is the state at one question; on the left by the task that is to be done, on the right by the correct answer."
+        caption = "Each point is the state at one question, grouped by task (left) and by correct answer (right)."
         figures.append(("task_switching", caption, charts.planes_chart(drawn, title="States in task switching")))
         tables["task_switching_plane"] = _plane_table(drawn[::2], {"task": np.array(rules), "answer": np.array(answers)}).replace(
             {"plane": r", by task$"}, {"plane": ""}, regex=True
@@ -265,9 +265,9 @@ def _switching(states: Sequence[TaskStates]) -> Part:
         "switching",
         "Task switching",
         "Whether the network keeps the tasks apart: the same states, coloured by the task that the last cue named and by the correct answer.",
-        "The states at all questions of spatial task switching (not at cues), by t-SNE and by principal components. The published figure says t-SNE and its"
-        " code computes principal components, so both are here. The table has the mean silhouette of each grouping among the whole states: 1 is far apart, "
-        "0 is mixed.",
+        "The states at all questions of spatial task switching (not at cues), by t-SNE and by principal components. The published figure is labelled "
+        "t-SNE, but its code computes principal components; both are shown. The table has the mean silhouette of each grouping among the whole states: 1 is "
+        "far apart, 0 is mixed.",
         tuple(figures),
         tables,
         notes,
@@ -289,7 +289,7 @@ def _positions(states: Sequence[TaskStates]) -> Part:
     table = position_similarity(states)
     figures: list[tuple[str, str, dict[str, Any]]] = []
     if len(table):
-        caption = "How similar the state at each item is to that at the first item of the same list: mean cosine over trials."
+        caption = "Similarity of the state at each item to the state at the first item of the same list: mean cosine over trials."
         figures.append(("similarity_to_first", caption, charts.first_item_chart(table, title="Similarity to the first item")))
     for task in dict.fromkeys(table["task"]):
         rows = table[table["task"] == task]
@@ -301,13 +301,13 @@ def _positions(states: Sequence[TaskStates]) -> Part:
     return Part(
         "positions",
         "Serial positions",
-        "How the state changes along a list: states that stay similar to the first are a sign that early items weigh on what comes later, as primacy would "
-        "have it.",
-        "The cosine between the states at two items of the same trial, averaged over trials with this list length. An item that is shown for several steps "
-        "counts with the last. The first row of each matrix is the published measure.",
+        "How the state changes along a list. States that stay similar to the first one suggest that early items keep their influence, as a primacy effect "
+        "requires.",
+        "The cosine between the states at two items of the same trial, averaged over trials with this list length. If an item is shown for several steps, "
+        "its last step counts. The first row of each matrix is the published measure.",
         tuple(figures),
         {"position_similarity": table} if len(table) else {},
-        () if len(table) else ("No task with lists of two and more items was taken.",),
+        () if len(table) else ("No task has lists of two or more items.",),
     )
 
 
@@ -321,7 +321,7 @@ def _names(names: Sequence[str], rows: np.ndarray) -> Part:
         figures = (("task_embeddings", "Cosine between the rows of the task embedding, each scaled to 0 to 1.", drawing),)
     return Part(
         "embeddings",
-        "Names of tasks",
+        "Task embeddings",
         "Which tasks have similar embeddings.",
         "The cosine between rows of the task embedding. As published, each row is first brought to the range from 0 to 1 (scaled_cosine), which makes all "
         "of them positive; the table has the cosine of the plain rows, too.",

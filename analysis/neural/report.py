@@ -15,6 +15,8 @@ import numpy as np
 from ...core.errors import SpanLabError
 from ...core.version import __version__
 from ..figures.charts import draw
+from ..figures.sheet import Sheet
+from . import charts
 from .clusters import MOST
 from .losses import Silencing
 from .panels import neural_parts
@@ -107,7 +109,12 @@ def _drawn(name: str, caption: str, spec: dict[str, Any], out: Path) -> dict[str
     stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
     stem.with_suffix(".pdf").write_bytes(vlc.svg_to_pdf(svg))
     stem.with_suffix(".png").write_bytes(vlc.svg_to_png(svg, scale=2))
-    return {"name": name, "caption": caption, "source": "data:image/svg+xml;base64," + base64.b64encode(draw(plain, ()).encode()).decode()}
+    return {"name": name, "caption": caption, "source": _inside(draw(plain, ())), "dark": _inside(draw(charts.on_black(plain), (), Sheet(theme="dark")))}
+
+
+def _inside(svg: str) -> str:
+    """A picture as an address that holds all of it."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
 def _page(subject: Subject, parts: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> str:
