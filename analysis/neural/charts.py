@@ -21,6 +21,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 _ON_BLACK = dict(zip(COLOURS, ("#5cb3f0", "#ff9356", "#3fcf9f", "#e0b040", "#ee8fc8", "#a3d9f7", "#b3aee8", "#e8e8e8"), strict=True)) | {
     "#ffffff": "#15171b",
     "#4a4a4a": "#a9b0bc",
+    "#1c1c1c": "#eceef2",
 }
 #: Amounts from nothing upwards, and amounts to both sides of zero; both keep their order for colour-blind people and in grey.
 _AMOUNT, _SIDES = "viridis", "purpleorange"
@@ -126,7 +127,7 @@ def planes_chart(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], *, ti
             words = alt.Chart(alt.InlineData(values=middles)).encode(x=x, y=y, text="group:N")
             layers += [
                 words.mark_text(fontSize=14, fontWeight=700, stroke="#ffffff", strokeWidth=4, color="#ffffff"),
-                words.mark_text(fontSize=14, fontWeight=700),
+                words.mark_text(fontSize=14, fontWeight=700, color="#1c1c1c"),
             ]
         heading = alt.TitleParams(text=name, fontSize=12, fontWeight=600, offset=6, anchor="start", subtitle=plane.caption, subtitleFontSize=11)
         charts.append(alt.layer(*layers).properties(width=300, height=260, title=heading).resolve_scale(color="independent", shape="independent"))

@@ -258,7 +258,7 @@ def test_figures_have_colours_of_their_own_on_black_and_what_stands_in_cells_kee
     groups = [str(at % 3) for at in plane.rows]
     light = json.dumps(planes_chart([("Principal components", plane, groups, True)], title=""))
     dark = json.dumps(on_black(json.loads(light)))
-    assert not {colour for colour in (*COLOURS, "#ffffff") if colour in dark}
+    assert not {colour for colour in (*COLOURS, "#ffffff", "#1c1c1c") if colour in dark}
     assert {colour for colour in (*COLOURS[:3], "#ffffff") if colour in light} == {*COLOURS[:3], "#ffffff"}
     cells = pd.DataFrame({"a": ["x", "y"], "b": ["x", "x"], "value": [0.1, 0.9]})
     matrix = json.dumps(on_black(matrix_chart(cells, "a", "b", "value", title="", legend="", format_=".2f")))
