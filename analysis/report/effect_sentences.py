@@ -76,7 +76,8 @@ def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin 
     first, last = (_each(table[table["index"] == index], _in_points, margin) for index in ("primacy", "recency"))
     if not first or not last:
         return "", ""
-    return f"Primacy and recency in lists of {int(shared)}", f": the first item minus those in the middle, {first}; the last item minus those in the middle, {last}."
+    text = f": the first item minus those in the middle, {first}; the last item minus those in the middle, {last}."
+    return f"Primacy and recency in lists of {int(shared)}", text
 
 
 def _slope(one: ComputedEffect) -> tuple[str, str]:

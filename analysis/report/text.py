@@ -179,8 +179,8 @@ def like_for_like(
     if oracles:
         notes.append(
             Note(
-                f"{listed(oracles)} {'is a simulated observer that was' if len(oracles) == 1 else 'are simulated observers that were'} given the correct answers. "
-                "Such results are yardsticks and say nothing about people or models.",
+                f"{listed(oracles)} {'is a simulated observer that was' if len(oracles) == 1 else 'are simulated observers that were'} given the correct "
+                "answers. Such results are yardsticks and say nothing about people or models.",
                 warning=True,
             )
         )
