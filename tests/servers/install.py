@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+_TESTS = Path(__file__).resolve().parent.parent
+#: as pytest finds them, too
+sys.path[:0] = [str(_TESTS), str(_TESTS / "helpers" / "chat")]
 
 from servers.environments import ENVIRONMENTS
 from spanlab.core.errors import SpanLabError
