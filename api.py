@@ -271,7 +271,9 @@ def resume(
     check_shared_out(opened, workers is not None or scheduler is not None)
     if opened.info["agent_kind"] != CHAT.name:
         refuse_chat_settings(opened.info["agent"], {"care": care, "price": price, "retry_failed": retry_failed})
-    opened, agent = agent_again(opened, {**opened.info.get("care", {}), **(care or {})}, Prices.of(price), watcher.say)
+    before = opened.info.get("care", {})
+    waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
+    opened, agent = agent_again(opened, {**before, **waits, **(care or {})}, Prices.of(price), watcher.say)
     with open_pool(workers, scheduler) as found:
         return SessionResult(folder, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
 

@@ -178,31 +178,24 @@ class Journal(Protocol):
 
     def begun(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that a request leaves."""
-        ...
 
     def gone(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that all of a request has left."""
-        ...
 
     def refused(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that the server refused a request that had left: nobody pays for it."""
-        ...
 
     def lost(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that a request that had left came to nothing, although a reply may have been under way, which has to be paid for."""
-        ...
 
     def unsent(self, line: Mapping[str, Any]) -> None:
         """Note, without waiting, that a request could not leave."""
-        ...
 
     async def keep(self, line: Mapping[str, Any]) -> None:
         """Keep a reply; it is on the disk when this returns."""
-        ...
 
     def note(self, event: Mapping[str, Any]) -> None:
         """Note something that happened."""
-        ...
 
 
 class Episode(ABC):
@@ -484,6 +477,7 @@ class ConcurrentAgent(Agent):
     #: whether it remembers, within a block, the trials before: then these are taken one after the other, and those of an earlier part are gone through again
     remembers: bool = False
     examples: int = 0  #: how many worked examples it is shown before a trial
+    stopping: str = "finishing what is under way"  #: what it does once it was told to stop
 
     def tell(self, sentence: str) -> None:
         """Tell it something around practice, which it hears before its next trial: what a person reads on a page."""
@@ -494,6 +488,9 @@ class ConcurrentAgent(Agent):
 
     def stop(self, why: str) -> None:
         """Begin nothing new from now on: what is under way ends, and an episode that wants more gets a :class:`Stopped`."""
+
+    def all_begun(self) -> None:
+        """Every trial that is to come has begun, and no other begins."""
 
     def status_line(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""

@@ -20,7 +20,7 @@ from .commands.listing import list_, print_table, providers
 from .commands.neural import neural
 from .commands.planning import methods, plan
 from .commands.preview import preview
-from .commands.replay import replay, resume
+from .commands.replay import batch, replay, resume
 from .commands.reproduce import reproduce
 from .commands.run import run
 from .commands.score_choices import score_choices
@@ -173,6 +173,7 @@ app.command()(replay)
 app.command()(resume)
 app.command()(transcript)
 app.command("score-choices")(score_choices)
+app.command()(batch)
 app.command()(providers)
 app.command()(neural)
 

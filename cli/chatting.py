@@ -31,6 +31,33 @@ CareOption = Annotated[
     list[str] | None,
     typer.Option("--care", help="limits for requests to a chat server, such as timeout_s=60 or requests_per_minute=500; may be repeated", metavar="NAME=VALUE"),
 ]
+BatchOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--batch/--no-batch", help="chat agents: submit requests together to the batch API of the provider (half price, up to 24 h)", show_default=False
+    ),
+]
+NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="with --batch: submit or fetch, and do not wait; spanlab resume fetches the replies later")]
+
+
+def batch_given(batch: bool | None, no_wait: bool, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """How requests go in batches, as options say it; fields of ``RequestLimits``.
+
+    Parameters
+    ----------
+    before : what held before, in a session that goes on: it waits, unless it is told not to
+
+    Raises
+    ------
+    SpanLabError
+        when nothing goes in batches, and that is not to be waited for.
+    """
+    now = bool((before or {}).get("batch")) if batch is None else batch
+    if no_wait and not now:
+        raise SpanLabError("--no-wait is for requests that go in a batch: add --batch, or leave it out")
+    if now:
+        return {"batch": "leave" if no_wait else "wait"}
+    return {} if batch is None else {"batch": None}
 
 
 def care_given(
@@ -41,12 +68,14 @@ def care_given(
     fail_on_error: float | None,
     more: list[str] | None,
     before: Mapping[str, Any] | None = None,
+    batch: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The limits for requests to chat servers from the options, as fields of ``RequestLimits``.
 
     Parameters
     ----------
     before : what held before, in a session that goes on
+    batch : how requests go in batches
 
     Raises
     ------
@@ -56,6 +85,7 @@ def care_given(
     options = {"concurrency": concurrency, "max_cost": max_cost, "max_tokens_in_all": max_tokens, "cache": cache, "fail_on_error": fail_on_error}
     chosen = {name: value for name, value in options.items() if value is not None}
     pairs = parse_pairs(more, "--care")
+    chosen |= batch or {}
     twice = [name for name in pairs if name in chosen]
     if twice:
         raise SpanLabError(f"--care repeats {' and '.join(twice)}: give each once")

@@ -46,6 +46,7 @@ async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callab
             await begun.wait()
             if faults:
                 break
+        agent.all_begun()
         while tasks:
             await asyncio.wait(tasks)
     finally:
@@ -93,7 +94,7 @@ def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callab
         if len(pressed) == 1:
             loop.call_soon_threadsafe(agent.stop, "the session was interrupted")
             with suppress(OSError):  # the terminal may be what went away
-                say("finishing what is under way; Ctrl-C again stops at once")
+                say(f"{agent.stopping}; Ctrl-C again stops at once")
         elif len(pressed) == 2:
             loop.call_soon_threadsafe(running.cancel)
         else:

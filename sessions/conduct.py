@@ -19,7 +19,8 @@ from ..core.agent_kinds import CHAT, NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.worker_pool import WorkerPool
-from ..paradigms import Paradigm, PlannedTrial, network_tasks
+from ..paradigms import Generator, Paradigm, PlannedTrial, network_tasks
+from ..paradigms.compile import one_of_each
 from ..paradigms.identity import canonical
 from .before_trials import apart_for, with_examples
 from .chosen_trials import ChosenTrials
@@ -174,6 +175,8 @@ def carry_out(
     from ..agents.human.errors import Abandoned
 
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
+    if (chat := _chat(agent)) is not None:
+        chat.recorded_in(session.folder, watcher.say)
     try:
         runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
         with watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
@@ -246,6 +249,8 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
 
     before = Prices.model_validate(info["prices"]) if "prices" in info else None
     agent = make_machine(info["agent"], session.seed, ChatSettings.recorded(chat_settings_of(info)), care, prices or before, say)
+    if (chat := _chat(agent)) is not None:
+        check_batch(chat, session.paradigm, one_of_each(session.plan), info["generator"])
     now = {**info, **treatment_of(agent)}
     if now != info:
         with only_writer(session.folder):
@@ -313,6 +318,7 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     # where trials are one conversation, each counts with those before it
     some = list(kinds.values())[:: 1 if chat.remembers else math.ceil(len(kinds) / _MOST_KINDS)]
     share = len(planned) / sum(map(len, some))
+    check_batch(chat, paradigm, [alike[0] for alike in kinds.values()], request.generator)
 
     def rehearsed(one: PlannedTrial, times: float = 1.0) -> Rehearsed:
         trial = one.compile(paradigm, request.generator)
@@ -336,6 +342,25 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     return {"estimate": found.to_record()}
 
 
+def check_batch(agent: ChatAgent, paradigm: Paradigm, planned: Sequence[PlannedTrial], generator: Generator) -> None:
+    """Make sure that trials can go in a batch, where they are to.
+
+    Parameters
+    ----------
+    planned : one trial of each kind
+
+    Raises
+    ------
+    SpanLabError
+        when they cannot.
+    """
+    if agent.request_limits.batch is None:
+        return
+    steps = [one.compile(paradigm, generator).steps for one in planned if not one.varies]
+    questions = max((sum(step.percept.model_step and step.percept.ask is not None for step in some) for some in steps), default=0)
+    agent.check_batch(paradigm.name, questions, any(one.varies for one in planned))
+
+
 def continue_account(agent: Agent, session: Session, say: Say) -> None:
     """Let a chat agent's account go on from what earlier parts of its session took."""
     chat = _chat(agent)
@@ -354,7 +379,8 @@ def continue_account(agent: Agent, session: Session, say: Say) -> None:
 
 def write_account(agent: Agent, session: Session, say: Say) -> None:
     """Put what a chat session took so far, all its parts together, into its record, and say it."""
-    if _chat(agent) is None:
+    chat = _chat(agent)
+    if chat is None:
         return
     from ..agents.chat.cost.totals import describe_account
     from .transcripts import Transcript
@@ -367,6 +393,8 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
         say(f"there is no account of this session: {error}")
     else:
         say(f"{agent.name}: {describe_account(account)}")
+    if under_way := chat.under_way():
+        say(under_way)
 
 
 def _foresee(chat: ChatAgent, estimate: Mapping[str, Any]) -> None:

@@ -94,7 +94,8 @@ def heading(read: Transcript, talk: Talk) -> str:
 def describe_reply(turn: Turn) -> str:
     """What is known of a reply: tokens, latency, faults."""
     reply = turn.reply
-    parts = ["from the cache" if reply.cached else f"{reply.latency_ms:,.0f} ms"]
+    took = "from a batch" if reply.latency_ms is None else f"{reply.latency_ms:,.0f} ms"
+    parts = ["from the cache" if reply.cached else took]
     if reply.prompt_tokens is not None:
         parts.append(f"{reply.prompt_tokens:,} + {reply.completion_tokens or 0:,} tokens")
     if reply.finish_reason not in (None, "stop"):

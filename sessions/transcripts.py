@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..agents.chat.cost.totals import Prices, Totals, summary
-from ..agents.chat.messages import Reply, Taken, png
+from ..agents.chat.messages import Reply, Taken, png, stored_reply
 from ..agents.chat.reading.constrained import response_format
 from ..agents.chat.settings import ChatSettings
+from ..agents.chat.transport.batch_store import BatchStore
 from ..agents.chat.vision_check import LETTERS, letter_picture
 from ..core.agent_kinds import CHAT
 from ..core.errors import SpanLabError
@@ -132,6 +133,7 @@ class Transcript:
             raise SpanLabError(f"{folder} is a session of {self.session.info['agent']}, and only chat models have conversations")
         self._events = read_events(folder)
         self._lines = read_transcript(folder)
+        self._batches = BatchStore(self.folder)
         self._kept = replies_by_trial(self._events, self._lines)
         self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
         self._ended = {event["trial"] for event in self._events if event["event"] == "trial_end"}
@@ -231,7 +233,12 @@ class Transcript:
         ----------
         judge : of the model that reads replies, in place of the one that takes the trials
         """
-        return totals_of(self._lines, self._kept, judge)
+        totals = totals_of(self._lines, self._kept, judge)
+        if not judge:
+            for _ in range(self._batches.lost()):
+                totals.lose(None, in_doubt=True)
+                totals.requests += 1
+        return totals
 
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""
@@ -239,7 +246,10 @@ class Transcript:
         recorded, name = self.session.info.get("judge_prices"), self.session.info["agent_settings"].get("judge", "")
         prices = None if recorded is None else Prices.model_validate(recorded)
         judge = {"judge": {"name": name, **summary(self.totals(judge=True), prices)}} if name else {}
-        return {**summary(self.totals(), self.prices), **judge, "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
+        came = Counter(str(line["reply"]["batch"]) for some in self._kept.values() for line in some if "batch" in line["reply"])
+        under_way = self._batches.in_batches(came)
+        batches = {} if under_way is None else {"in_batches": under_way}
+        return {**summary(self.totals(), self.prices), **batches, **judge, "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
 
     @property
     def prices(self) -> Prices | None:
@@ -259,7 +269,7 @@ def totals_of(lines: Sequence[Mapping[str, Any]], kept: Mapping[str, Sequence[Ma
     totals = Totals()
     lines_of_kind = [line for line in lines if ("judge" in line) == judge]
     for line in (line for some in kept.values() for line in some if ("judge" in line) == judge):
-        totals.add(Reply.model_validate(line["reply"]))
+        totals.add(stored_reply(line["reply"]))
         if "trial" not in line:  # among the events, as older versions kept it
             totals.faults.update(line["reply"].get("faults", ()))
     known, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -27,6 +28,7 @@ from .providers import Serving, serving
 from .reading.extraction import check_extraction
 from .reading.judge import Judge
 from .settings import ChatSettings
+from .transport.batches import Batches
 from .transport.client import Client
 from .transport.endpoint import Endpoint
 from .transport.hooks import SendHook
@@ -91,11 +93,57 @@ class ChatAgent(ConcurrentAgent):
         )
         self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.account) if self._settings.judge else None
         self.practises = self._settings.practice == "feedback"
+        if self._request_limits.batch is not None:
+            self._check_batch(hook)
+            self.stopping = "stopping, while a batch that was submitted stays under way"
         self.remembers = self._settings.conversation == "session"
         self.examples = self._settings.examples
         self._memory = Memory(self.remembers, self._settings.conversation_window)
         self._scorer = None if self._settings.likelihoods == "none" else Scorer(self._settings)
+        self._folder: Path | None = None
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
+
+    def _check_batch(self, hook: SendHook | None) -> None:
+        """Refuse what cannot go in a batch, as far as the settings tell."""
+        settings = self._settings
+        if hook is not None:
+            raise SpanLabError(f"--batch is for servers with OpenAI's batch API, and requests to {hook.name} are sent otherwise: leave out --batch")
+        together = {
+            "practice=feedback": settings.practice == "feedback",
+            "conversation=session": settings.conversation == "session",
+            f"likelihoods={settings.likelihoods}": settings.likelihoods != "none",
+            "conversation_header": bool(settings.conversation_header),
+        }
+        if refused := [name for name, given in together.items() if given]:
+            raise SpanLabError(
+                f"a batch holds single requests, each a conversation of its own that is submitted before any reply is there: with --batch leave out "
+                f"{' and '.join(refused)}"
+            )
+
+    def check_batch(self, paradigm: str, questions: int, adaptive: bool = False) -> None:
+        """Make sure, before a session, that its trials can go in a batch, where they are to.
+
+        Parameters
+        ----------
+        questions : in the trial that has most
+        adaptive : whether answers decide which trial comes next
+
+        Raises
+        ------
+        SpanLabError
+            when they cannot.
+        """
+        if self._request_limits.batch is None:
+            return
+        if adaptive:
+            raise SpanLabError(
+                f"in an adaptive session of {paradigm} each trial depends on the answers before it, so that none can go in a batch: leave out --batch"
+            )
+        if questions > 1:
+            raise SpanLabError(
+                f"a batch holds trials of one question, and trials of {paradigm} have up to {questions}, each asked after the reply to the one before: "
+                "leave out --batch, or choose levels with one question (--set)"
+            )
 
     @classmethod
     @override
@@ -163,6 +211,8 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when it does not see them.
         """
+        if self._folder is not None and not self._endpoint.by:
+            await self._client.take_up(self._folder)
         await self._vision.run(partial(self._client.ask, fresh=True), journal)  # the cache knows how the server was, not how it is
 
     @override
@@ -246,7 +296,36 @@ class ChatAgent(ConcurrentAgent):
     @override
     def status_line(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""
-        return self.account.tally()
+        batches = self._client.batches
+        return " · ".join(filter(None, (self.account.tally(), "" if batches is None else batches.tally)))
+
+    def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Know the folder of the session, which has the record of its batches, and who hears what happens to them."""
+        self._folder = folder
+        if self._client.batches is not None:
+            self._client.batches.say = say
+
+    def batches_of(self, session: Path) -> Batches:
+        """The batches of a session, to look at them, to cancel them or to give them up.
+
+        Raises
+        ------
+        SpanLabError
+            when its requests do not go in batches.
+        """
+        batches = self._client.batches
+        if batches is None:
+            raise SpanLabError(f"requests of {self.name} are sent one by one, and not in batches")
+        batches.take_up(session)
+        return batches
+
+    def under_way(self) -> str:
+        """What goes on at the provider when the session has stopped, in a sentence; empty when nothing does."""
+        return "" if self._client.batches is None else self._client.batches.under_way()
+
+    @override
+    def all_begun(self) -> None:
+        self._client.all_begun()
 
     @override
     def slot(self) -> AbstractAsyncContextManager[None]:

@@ -202,7 +202,7 @@ def _account(attempts: Sequence[_Attempt]) -> dict[str, Any]:
     faults = [fault for reply in replies for fault in reply.faults]
     notes: dict[str, Any] = {
         "extraction": attempts[-1].reading.how,
-        "latency_ms": round(last.latency_ms, 3),
+        "latency_ms": None if last.latency_ms is None else round(last.latency_ms, 3),
         "attempts": len(attempts),
         "retries": len(faults),
         "replayed": sum(attempt.replayed for attempt in attempts),

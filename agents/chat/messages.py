@@ -149,7 +149,7 @@ class Reply(Taken):
     came, one word an attempt (rate_limit, server, connection, timeout, garbage, filter); ``latency_ms`` is the time of the attempt that succeeded,
     ``waited_ms`` that of all before it. ``first_logprobs`` are the natural logarithms of the
     probabilities of the first token, by token, as far as the server gives them.
-    ``cached`` replies came from the cache and cost nothing.
+    ``cached`` replies came from the cache and cost nothing. Of replies from a batch no latency is known.
     """
 
     content: str
@@ -158,7 +158,7 @@ class Reply(Taken):
     finish_reason: str | None = None
     served_model: str | None = None
     fingerprint: str | None = None
-    latency_ms: float
+    latency_ms: float | None
     waited_ms: float = 0.0
     faults: tuple[str, ...] = ()
     first_logprobs: dict[str, float] | None = None
@@ -173,6 +173,12 @@ class ScoredReply(Reply):
     echoed: tuple[tuple[str, float | None], ...] | None = None
 
 
+class BatchReply(Reply):
+    """A reply that came with others in a batch of this name, at the price of batches."""
+
+    batch: str
+
+
 def stored_reply(stored: Mapping[str, Any]) -> Reply:
     """A reply as it was kept."""
-    return (ScoredReply if "echoed" in stored else Reply).model_validate(stored)
+    return (ScoredReply if "echoed" in stored else BatchReply if "batch" in stored else Reply).model_validate(stored)

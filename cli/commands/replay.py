@@ -1,16 +1,31 @@
-"""``spanlab replay`` and ``spanlab resume``: sessions with machines, and sessions that go on. Part of the command line."""
+"""``spanlab replay``, ``spanlab resume`` and ``spanlab batch``: sessions with machines, sessions that go on, and their batches. Part of the command line."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...core.agent_kinds import CHAT
+from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
+from ...core.event_loop import run_to_end
 from ...core.worker_pool import open_pool
-from ..chatting import CacheOption, CareOption, ConcurrencyOption, FailOnErrorOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
+from ..chatting import (
+    BatchOption,
+    CacheOption,
+    CareOption,
+    ConcurrencyOption,
+    FailOnErrorOption,
+    MaxCostOption,
+    MaxTokensOption,
+    NoWaitOption,
+    PriceOption,
+    batch_given,
+    care_given,
+)
 from ..options import (
     DataOption,
     DesignOption,
@@ -30,7 +45,19 @@ from ..options import (
 from ..running import print_session, terminal
 from .run import DATA, given
 
-_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care", "fail_on_error", "retry_failed"}
+if TYPE_CHECKING:
+    from ...agents.chat.agent import ChatAgent
+
+_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care", "fail_on_error", "retry_failed", "batch_", "no_wait"}
+
+_STATES = {
+    "prepared": "not submitted",
+    "submitting": "unknown",
+    "submitted": "submitted",
+    "ended": "fetched",
+    "dropped": "not submitted",
+    "given_up": "given up",
+}
 
 
 def replay(
@@ -64,6 +91,8 @@ def replay(
     cache: CacheOption = None,
     fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
+    batch_: BatchOption = None,
+    no_wait: NoWaitOption = False,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     states: Annotated[bool, typer.Option("--states", help="keep the hidden states of networks, too")] = False,
     workers: WorkersOption = None,
@@ -104,7 +133,8 @@ def replay(
         paired_with=paired_with,
     )
     request = chosen.request(pilot)
-    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care)
+    together = batch_given(batch_, no_wait)
+    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, batch=together)
     settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
     takers = [make_machine(spec, request.seed, settings, treated, prices.get(spec), trials=chosen) for spec in agent]
@@ -120,7 +150,7 @@ def _refuse_chat(context: typer.Context) -> None:
     """Options for chat agents, where there is none."""
     given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], (), False)]
     if given:
-        spelt = " and ".join("--" + name.replace("_", "-") for name in given)
+        spelt = " and ".join("--" + name.strip("_").replace("_", "-") for name in given)
         raise SpanLabError(f"{spelt} is for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
@@ -135,6 +165,8 @@ def resume(
     cache: CacheOption = None,
     fail_on_error: FailOnErrorOption = None,
     care: CareOption = None,
+    batch_: BatchOption = None,
+    no_wait: NoWaitOption = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="chat agents: ask again for trials that failed")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -154,10 +186,74 @@ def resume(
     spec, is_chat = opened.info["agent"], opened.info["agent_kind"] == CHAT.name
     if not is_chat:
         _refuse_chat(context)
-    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, opened.info.get("care")) if is_chat else {}
+    before = opened.info.get("care")
+    together = batch_given(batch_, no_wait, before) if is_chat else {}
+    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, together) if is_chat else {}
     prices = parse_prices(price, [spec]).get(spec) if is_chat else None
     watcher = terminal()
     opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "")
     check_shared_out(opened, workers is not None or scheduler is not None)
     with open_pool(workers, scheduler) as found:
         print_session(opened, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
+
+
+def batch(
+    session: Annotated[Path, typer.Argument(help="folder of a session that was run with --batch", metavar="SESSION")],
+    cancel: Annotated[bool, typer.Option("--cancel", help="cancel the batch that is under way; replies that it already has are paid for and fetched")] = False,
+    give_up: Annotated[
+        bool, typer.Option("--give-up", help="stop waiting for a batch that cannot be fetched; its requests are submitted again, and count as paid for twice")
+    ] = False,
+) -> None:
+    """Show the batches of a session with a chat model, or cancel the one that is under way."""
+    from ...agents.chat.agent import ChatAgent
+    from ...agents.chat.settings import ChatSettings
+    from ...sessions import reopen
+    from ...sessions.conduct import make_machine
+    from ...sessions.transcripts import chat_settings_of
+
+    if cancel and give_up:
+        raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")
+    opened = reopen(session)
+    if opened.info["agent_kind"] != CHAT.name:
+        raise SpanLabError(f"{session} is a session of {opened.info['agent']}, and only chat models have batches")
+    settings, care = ChatSettings.recorded(chat_settings_of(opened.info)), {**opened.info.get("care", {}), "batch": "wait"}
+    agent = make_machine(opened.info["agent"], opened.seed, settings, care)
+    assert isinstance(agent, ChatAgent)
+    try:
+        with nullcontext() if not give_up else only_writer(session):
+            run_to_end(_of(agent, session, cancel, give_up))
+    finally:
+        agent.close()
+
+
+async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> None:
+    from .listing import print_table
+
+    batches = agent.batches_of(session)
+    try:
+        if give_up:
+            for one in batches.give_up():
+                print(f"batch {one.name or f'number {one.number}'} is given up: spanlab resume {session} submits its {len(one.lines):,} requests again")
+            return
+        if cancel:
+            asked = await batches.cancel()
+            for one, status in asked:
+                print(f"batch {one.name} is {status.state}; spanlab resume {session} fetches what it has done")
+            if not asked:
+                raise SpanLabError(f"no batch of {session} is under way")
+            return
+        rows = [
+            (one.name or "-", status.state.replace("_", " ") if status else _STATES[one.state], f"{len(one.lines):,}", *_done(status))
+            for one, status in await batches.states()
+        ]
+        if not rows:
+            raise SpanLabError(f"{session} has no batch")
+        print_table(("batch", "state", "requests", "done", "failed"), rows)
+    finally:
+        await batches.aclose()
+
+
+def _done(status: object) -> tuple[str, str]:
+    from ...agents.chat.transport.batch_api import BatchStatus
+
+    return (f"{status.done:,}", f"{status.failed:,}") if isinstance(status, BatchStatus) else ("", "")

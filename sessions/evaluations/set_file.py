@@ -203,6 +203,8 @@ class EvaluationSet:
         # of a session that was killed the replies tell, and not the account of an earlier part
         chat = info["agent_kind"] == CHAT.name
         account = info["account"] if over and "account" in info else Transcript(folder).account() if chat else {}
+        in_batches = account.get("in_batches", {})
+        cost, more = account.get("cost_at_most"), in_batches.get("cost_at_most")
         ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
         return Progress(
             entry,
@@ -211,8 +213,8 @@ class EvaluationSet:
             sum(not is_practice(key) for key in finished_trials(events)),
             len(failed_trials(events)),
             len(info["plan"]),
-            account.get("cost_at_most"),
-            account.get("prompt_tokens", 0) + account.get("completion_tokens", 0),
+            cost if more is None else (cost or 0.0) + more,
+            account.get("prompt_tokens", 0) + account.get("completion_tokens", 0) + in_batches.get("tokens_at_most", 0),
             "" if over or ended is None or ended["event"] != "interrupted" else str(ended.get("why", "")),
         )
 

@@ -9,8 +9,8 @@ _TESTS = Path(__file__).resolve().parent.parent
 #: as pytest finds them, too
 sys.path[:0] = [str(_TESTS), str(_TESTS / "helpers" / "chat")]
 
-from servers.environments import ENVIRONMENTS
-from spanlab.core.errors import SpanLabError
+from servers.environments import ENVIRONMENTS  # noqa: E402 - found by the lines above
+from spanlab.core.errors import SpanLabError  # noqa: E402
 
 
 def main() -> int:

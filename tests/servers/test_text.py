@@ -242,12 +242,14 @@ def test_likelihoods_are_the_product_of_what_the_server_says_of_each_token(tap: 
 
 
 def test_the_answers_of_somebody_are_scored_given_what_came_before(tap: Tap, tmp_path: Path) -> None:
-    person = take(tmp_path / "data", VSR, make_agent("capacity:2", 1), 2, 1, {"list_length": [2]})
+    """A paradigm with few allowed answers: this server takes its time for every token that it is sent."""
+    paradigm = load_paradigm("cd")
+    person = take(tmp_path / "data", paradigm, make_agent("capacity:2", 1), 3, 1, {"set_size": [2]})
     arguments = ["score-choices", person.folder, "--agent", f"chat:{MODEL}", "--chat", "likelihoods=echo", "--concurrency", "1"]
     scored = spanlab(*arguments, env=served_at(tap.base_url))
     assert scored.returncode == 0, scored.stderr
-    assert "bits per choice in 4 answers of 2 trials; chance 3.17" in scored.stdout
-    assert len(tap.requests) == 4 * 10
-    assert max(request.body["prompt"].count("Answer: ") for request in tap.requests) == 4, "the person's own answers stand where the model's would"
+    assert "bits per choice in 3 answers of 3 trials; chance 1.00" in scored.stdout
+    assert len(tap.requests) == 3 * 3
+    assert max(request.body["prompt"].count("Answer: ") for request in tap.requests) == 3, "the person's own answers stand where the model's would"
     assert spanlab(*arguments, env=served_at(tap.base_url)).stdout == scored.stdout
-    assert len(tap.requests) == 4 * 10, "nothing is asked twice"
+    assert len(tap.requests) == 3 * 3, "nothing is asked twice"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,15 +72,45 @@ class Account:
         """Have the limits hold for what this and another account say together."""
         self._beside, other._beside = other, self
 
-    def hold(self, characters: int, at_most: int | None = None) -> Held:
+    def hold(self, characters: int, at_most: int | None = None, batched: bool = False) -> Held:
         """What a request may take is held from now on, as soon as it is let in.
 
         Parameters
         ----------
         characters : of the conversation
         at_most : so many tokens are written at most, where the request says so
+        batched : whether it goes in a batch, at the price of batches
         """
-        return Held(self, characters, at_most)
+        return Held(self, characters, at_most, batched)
+
+    def sum_of(self, held: Sequence[Held]) -> tuple[float | None, float]:
+        """What some requests are going to cost together (None without prices), and how many tokens they are going to have, with room for more."""
+        together = sum((one.coming() for one in held), _Sum())
+        return None if self.prices is None else together.cost, together.tokens
+
+    def hold_batch(self, wanting: Sequence[Held], most: int) -> int:
+        """How many of some requests, from the first on, may go in one batch; what they may take is held then.
+
+        With a limit the first batch is one request, of which nothing is known but an estimate. Later ones hold as many as are surely within the limit, since
+        all of a batch is under way at once.
+
+        Parameters
+        ----------
+        most : in one batch
+        """
+        count = min(len(wanting), most)
+        if self.limited:
+            others = sum((held.coming() for held in self.all_under_way), _Sum())
+            fitting, together = 0, others
+            for held in wanting[: count if self._size.replies else 1]:
+                together += held.coming()
+                if self.beyond(together):
+                    break
+                fitting += 1
+            count = fitting
+        for held in wanting[:count]:
+            self.under_way.add(held)
+        return count
 
     def note_cached(self, reply: Reply) -> None:
         """A reply came from the cache; nothing left."""
@@ -150,11 +180,14 @@ class Account:
 
     def exhausted(self, characters: int = 0, at_most: int | None = None) -> str:
         """Why no further request may leave, in a sentence; empty as long as one may, alone."""
+        return self._refusal(self.coming(characters, at_most, surely=False))
+
+    def _refusal(self, more: _Sum) -> str:
         if not self.limited:
             return ""
         if self.totals.uncounted and not self._size.replies and not self.totals.tokens:
             return "the server does not report how many tokens it used, so a limit of cost or tokens cannot be kept; leave out --max-cost and --max-tokens"
-        return self.beyond(self.coming(characters, at_most, surely=False))
+        return self.beyond(more)
 
     def tally(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""
@@ -190,8 +223,9 @@ class Account:
 class Held:
     """What one departure of a request may take: held from the moment when it is let in until it is known what it took."""
 
-    def __init__(self, account: Account, characters: int, at_most: int | None) -> None:
+    def __init__(self, account: Account, characters: int, at_most: int | None, batched: bool = False) -> None:
         self._account, self._characters, self._at_most = account, characters, at_most
+        self._share = account.prices.batch_share if batched and account.prices is not None else 1.0
         #: why it may not leave, although it was let in
         self.refusal = ""
         #: whether it has left
@@ -217,7 +251,15 @@ class Held:
 
     def coming(self) -> _Sum:
         """What it is going to take, with room for more."""
-        return self._account.coming(self._characters, self._at_most, surely=True)
+        return self._worth(surely=True)
+
+    def _worth(self, surely: bool) -> _Sum:
+        found = self._account.coming(self._characters, self._at_most, surely)
+        return _Sum(found.cost * self._share, found.tokens)
+
+    def refused_alone(self) -> str:
+        """Why it may not leave although nothing else is under way, in a sentence; for a request that no batch may hold."""
+        return self._account._refusal(self.coming())
 
     def release(self) -> None:
         """It is known what became of it."""
@@ -240,7 +282,7 @@ class Held:
         if reply.prompt_tokens is not None and reply.completion_tokens is not None:
             account._size.learn(self._characters, reply.prompt_tokens, reply.completion_tokens)
         else:
-            account._unknown += account.coming(self._characters, self._at_most, surely=False)
+            account._unknown += self._worth(surely=False)
 
     def fails(self, fault: Fault | None, in_doubt: bool = False) -> None:
         """It comes to nothing; without a fault, since nobody waits for it any more. ``in_doubt``: it may not have reached the server."""
@@ -258,7 +300,7 @@ class Held:
         account = self._account
         account.totals.lose(taken, in_doubt)
         if taken is None:
-            account._unknown += account.coming(self._characters, self._at_most, surely=False)
+            account._unknown += self._worth(surely=False)
 
 
 @dataclass(frozen=True, slots=True)

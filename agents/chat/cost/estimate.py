@@ -30,7 +30,7 @@ from ..agent import ChatAgent
 from ..messages import Message, Picture, Reply, Request
 from ..reading.judge import Judge
 from ..transport.faults import Departures
-from .totals import money, short
+from .totals import BATCH_SHARE, money, short
 
 #: tokens of a word, of a number of up to three digits, of signs in a row, of each further sign among them, and of a line's end
 _WORD, _NUMBER, _SIGNS, _FURTHER, _LINE = 1.11, 1.51, 0.57, 0.05, 1.85
@@ -151,6 +151,7 @@ class Estimate:
     usual_error, worst_error : by which share that is off, usually and at worst
     judge : what the judge takes besides, where there is one
     practice : how much of it was reckoned with, where there is some
+    batch : the share of the usual price at which requests go, where they go in batches
     """
 
     conversations: int
@@ -164,11 +165,13 @@ class Estimate:
     worst_error: float = 0.0
     judge: JudgeEstimate | None = None
     practice: str = ""
+    batch: float | None = None
 
     def to_record(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
-            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice")},
+            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "batch")},
+            **({} if self.batch is None else {"batch": self.batch}),
             **({"practice": self.practice} if self.practice else {}),
             **({} if self.judge is None else {"judge": self.judge.to_record()}),
             "assumed": {
@@ -187,10 +190,11 @@ class Estimate:
         error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
         guess = " and the tokens of a picture are a guess" if self.pictures else ""
         practice = f" ({self.practice})" if self.practice else ""
+        batch = "" if self.batch is None else f" in batches, at {self.batch:.0%} of the usual price"
         return (
             f"{self.requests:,} requests{practice} in {self.conversations:,} conversation{'s' * (self.conversations != 1)}{pictures}; about "
             f"{short(self.prompt_tokens)} "
-            f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}"
+            f"tokens read and {short(self.completion_tokens)} written{error}; a model's own reasoning is not counted{guess}; {cost}{batch}"
             f"{'' if self.judge is None else f'; {self.judge}'}"
         )
 
@@ -274,10 +278,11 @@ def estimate(
     total["pictures"] += carried[1]
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)
     prices = agent.account.prices
-    cost = None if prices is None else prices.cost(read, written)
+    share = None if agent.request_limits.batch is None else BATCH_SHARE if prices is None else prices.batch_share
+    cost = None if prices is None else prices.cost(read, written) * (1.0 if share is None else share)
     conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(practice)
     judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
-    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge, rounds)
+    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge, rounds, share)
 
 
 def _again(lefts: Sequence[_Left]) -> np.ndarray:

@@ -10,9 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ....core.errors import SpanLabError
-from ..messages import Reply, Taken
+from ..messages import BatchReply, Reply, Taken
 
 _MILLION = 1_000_000
+#: what requests in a batch cost, as a share of the usual price, where nothing else is said
+BATCH_SHARE = 0.5
 
 
 class Prices(BaseModel):
@@ -27,6 +29,9 @@ class Prices(BaseModel):
         ge=0,
         allow_inf_nan=False,
         description="price of a million input tokens that the server had cached; the price of other input tokens if not given",
+    )
+    batch: float | None = Field(
+        default=None, ge=0, le=1, allow_inf_nan=False, description="price of requests in a batch, as a share of the usual price; half of it if not given"
     )
 
     @classmethod
@@ -45,6 +50,11 @@ class Prices(BaseModel):
             return cls(input=read, output=written)
         except (TypeError, ValueError):  # pydantic's errors are such, too
             raise SpanLabError(f"price is what a million tokens cost, read and written, such as (0.5, 2); found {pair!r}") from None
+
+    @property
+    def batch_share(self) -> float:
+        """The share of the usual price that requests in a batch cost."""
+        return BATCH_SHARE if self.batch is None else self.batch
 
     def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
         """What so many tokens cost; ``cached_tokens`` are among the ``prompt_tokens``."""
@@ -73,6 +83,7 @@ class Totals:
     lost_uncounted : of ``lost``, those whose tokens the server did not tell
     dearest : of all replies, the most tokens that one read, and that one wrote
     models : how many replies came from which model, by the name that the server gives
+    batched : of the replies, those that came in batches, and their tokens
     """
 
     requests: int = 0
@@ -90,6 +101,8 @@ class Totals:
     lost_uncounted: int = 0
     dearest: tuple[int, int] = (0, 0)
     models: Counter[str] = field(default_factory=Counter)
+    batched: int = 0
+    batched_tokens: Taken = field(default_factory=lambda: Taken(prompt_tokens=0, completion_tokens=0, cached_tokens=0))
 
     @property
     def tokens(self) -> int:
@@ -107,6 +120,11 @@ class Totals:
         self.uncounted += reply.prompt_tokens is None or reply.completion_tokens is None
         self.dearest = (max(self.dearest[0], reply.prompt_tokens or 0), max(self.dearest[1], reply.completion_tokens or 0))
         self._add(reply)
+        if isinstance(reply, BatchReply):
+            before = self.batched_tokens
+            self.batched += 1
+            names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+            self.batched_tokens = Taken(**{name: (getattr(before, name) or 0) + (getattr(reply, name) or 0) for name in names})
 
     def lose(self, taken: Taken | None, in_doubt: bool = False) -> None:
         """Count a departure that came to nothing, with the tokens that the server told; ``in_doubt``: it may not have reached the server."""
@@ -122,8 +140,12 @@ class Totals:
             setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
 
     def cost(self, prices: Prices | None) -> float | None:
-        """What it cost, as far as the server told; None without prices."""
-        return None if prices is None else prices.cost(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+        """What it cost, as far as the server told; None without prices. What came in batches has their price, whatever the server had cached."""
+        if prices is None:
+            return None
+        read, written, cached = (getattr(self.batched_tokens, name) or 0 for name in ("prompt_tokens", "completion_tokens", "cached_tokens"))
+        at_once = prices.cost(self.prompt_tokens - read, self.completion_tokens - written, self.cached_tokens - cached)
+        return at_once + prices.batch_share * prices.cost(read, written)
 
     def cost_at_most(self, prices: Prices | None) -> float | None:
         """What it cost if everything that was lost had to be paid for like the dearest reply; None without prices."""
@@ -140,6 +162,7 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
         "paid_twice_at_most": totals.lost,
         "in_doubt": totals.in_doubt,
         "models": dict(sorted(totals.models.items())),
+        **({"batched": totals.batched} if totals.batched else {}),
         "cost": totals.cost(prices),
         "cost_at_most": totals.cost_at_most(prices),
         "prices": None if prices is None else prices.model_dump(exclude_none=True),
@@ -149,6 +172,10 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
 def describe_account(account: Mapping[str, Any]) -> str:
     """An account as :func:`summary` gives it, in a sentence."""
     parts = [f"{account['replies']:,} {'reply' if account['replies'] == 1 else 'replies'}"]
+    if account.get("batched"):
+        share = Prices.model_validate(account["prices"]).batch_share if account.get("prices") else None
+        price = "" if share is None else f", at {share:.0%} of the usual price"
+        parts.append(f"{account['batched']:,} of them from batches{price}")
     if account["cached"]:
         parts.append(f"{account['cached']:,} more from the cache")
     parts.append(f"{account['prompt_tokens']:,} tokens read and {account['completion_tokens']:,} written")
@@ -167,6 +194,11 @@ def describe_account(account: Mapping[str, Any]) -> str:
         doubt = account.get("in_doubt")
         doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
         parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
+    if account.get("in_batches"):
+        waiting = account["in_batches"]
+        cost = "" if waiting["cost_at_most"] is None else f" (at most {money(waiting['cost_at_most'])})"
+        count = f"{waiting['requests']:,} {'request is' if waiting['requests'] == 1 else 'requests are'}"
+        parts.append(f"{count} in a batch and not counted yet{cost}")
     if account.get("judge"):
         judge = account["judge"]
         parts.append(f"the judge {judge['name']}: {describe_account({**judge, 'judge': None})}")

@@ -54,7 +54,9 @@ class Judge:
         account.share(self.account)
         self._settings, self.model = settings, served.model
         self.where = served.endpoint.public
-        self.client = Client(served.endpoint, served.model, request_limits, account=self.account, repeat=settings.repeat, hook=served.hook())
+        # it reads a reply when that has come, and is not waited for until others have come
+        at_once = request_limits.model_copy(update={"batch": None})
+        self.client = Client(served.endpoint, served.model, at_once, account=self.account, repeat=settings.repeat, hook=served.hook())
 
     def paid(self) -> PaidReplies:
         """Its requests of one trial."""

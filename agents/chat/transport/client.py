@@ -8,21 +8,27 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..cost.account import Account, Held
+from ..cost.account import Account
 from ..cost.expected import characters
 from ..messages import Message, Picture, Reply, Request, ScoredReply
 from ..open_request import filled_headers
+from .answers import Answers
+from .batch_api import BatchApi
+from .batch_store import FOLDER, Result, line_name
+from .batches import Batches, Waiting
 from .cache import ReplyCache
+from .departing import Departing
 from .echoed import echoed
-from .endpoint import Endpoint, EndpointError, explain_answer, explain_connection, explain_status
-from .faults import TRIES_OF_STRANGERS, Departures, Fault, FaultWord, asked_wait, may_be_paid, word_of_status
+from .endpoint import Endpoint, EndpointError, explain_connection
+from .faults import TRIES_OF_STRANGERS, Departures, Fault
 from .hooks import Outgoing, SendHook
 from .rate_limiter import Limit, Pass, RateLimiter
 from .replies import NoReplyError, read_reply
@@ -31,79 +37,7 @@ from .request_limits import RequestLimits
 if TYPE_CHECKING:
     import ssl
 
-    from .wire import Answer, Line
-
-
-class Departing:
-    """Follows a request on its way, and tells the account, and whoever keeps a journal, when it leaves and when it is gone.
-
-    No server can answer a request before its body arrives. So a request leaves when the connection stands, the headers are sent and the body is
-    next: what fails or is killed before that is not a departure. It is gone when all of the body was handed to the system, which delivers it whatever
-    becomes of this program. In between, and where a connection was closed in order without a byte of a reply (as servers close idle ones, which may cross a
-    request on its way), nobody here can know whether the server has it.
-
-    Parameters
-    ----------
-    held : by the account
-    departures : who is told besides
-    """
-
-    def __init__(self, held: Held, departures: Departures | None) -> None:
-        self.held, self.departures = held, departures
-        #: what kept the departure from being noted
-        self.trouble: Exception | None = None
-        self._is_request = self._gone = self._heard = self._closed = False
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether it left, and it is not known whether it reached the server."""
-        return self.held.left and not self._heard and (self._closed or not self._gone)
-
-    def follow(self, event: str, about: Mapping[str, Any]) -> None:
-        """Take note of an event of the connection."""
-        if event.endswith(".started") and "request" in about:
-            self._is_request = about["request"].method == b"POST"  # and not what a proxy is asked
-        if not self._is_request:
-            return
-        match event.partition(".")[2]:
-            case "send_request_body.started":
-                self.leaves()
-            case "send_request_body.complete":
-                self._goes()
-            case "receive_response_headers.complete":
-                self._heard = True
-            case "receive_response_headers.failed":
-                self._closed = _is_close(about["exception"])
-
-    def leaves(self) -> None:
-        """It leaves."""
-        self._gone = self._heard = self._closed = False
-        self._note(None if self.departures is None else self.departures.leaves)
-        self.held.leaves()
-
-    def heard(self) -> None:
-        """All of it has left, and something came back."""
-        self._goes()
-        self._heard = True
-
-    def _goes(self) -> None:
-        self._gone = True
-        self._note(None if self.departures is None else self.departures.gone)
-
-    def _note(self, tell: Callable[[], None] | None) -> None:
-        try:
-            if tell is not None:
-                tell()
-        except Exception as error:
-            self.trouble = error
-            raise
-
-
-def _is_close(error: BaseException) -> bool:
-    """Whether a connection was closed in order, and neither broken off nor used for something else."""
-    import httpcore2
-
-    return isinstance(error, httpcore2.RemoteProtocolError) and error.__cause__ is None  # else it is about something that came
+    from .wire import Line
 
 
 _PICTURED_KEPT = 2048
@@ -148,6 +82,7 @@ class Client:
         filled_headers(self._further)  # a variable that is not set shows before the first request
         self._endpoint = endpoint
         self._model = model
+        self._answers = Answers(endpoint, model)
         self._request_limits = request_limits or RequestLimits()
         self._account = account or Account(self._request_limits)
         self._header = conversation_header
@@ -160,6 +95,8 @@ class Client:
             self._request_limits.tokens_per_minute,
         )
         self._account.freed = self._rate_limiter.look
+        #: where requests go together, or did so in an earlier part of the session
+        self.batches = Batches(BatchApi(endpoint, model, self._further), self._request_limits, self._account) if self._request_limits.batch else None
         self._orders: dict[str, int] = {}
         self._met = False
         self._certificates: ssl.SSLContext | None = None
@@ -193,13 +130,40 @@ class Client:
         ours = {**self._usual, "content-type": "application/json", "accept-encoding": "gzip, deflate"}
         return {**ours, "authorization": f"Bearer {self._endpoint.key()}", **{name.lower(): value for name, value in own.items()}}
 
+    async def take_up(self, session: Path) -> None:
+        """Go on with the batches of a session, where there are some; where requests do not go in batches any more, with what they brought.
+
+        Raises
+        ------
+        SpanLabError
+            when one has not ended, and requests do not go in batches any more.
+        """
+        if self.batches is None and (session / FOLDER).exists():
+            self.batches = Batches(BatchApi(self._endpoint, self._model, self._further), self._request_limits, self._account)
+            self.batches.take_up(session)
+            await self.batches.end_all()
+        elif self.batches is not None:
+            self.batches.take_up(session)
+
+    @property
+    def _together(self) -> Batches | None:
+        """Where requests are gathered; None where they are sent one by one."""
+        return self.batches if self._request_limits.batch else None
+
     def place(self) -> AbstractAsyncContextManager[None]:
         """A place for one trial: no more of them are open than requests may be under way."""
-        return self._rate_limiter.place()
+        return self._rate_limiter.place() if self._together is None else self._together.place()
+
+    def all_begun(self) -> None:
+        """No further trial is going to begin by itself."""
+        if self._together is not None:
+            self._together.all_begun()
 
     def wind_down(self, why: str) -> None:
         """Send no new request from now on, nor repeat one: whoever wants to gets :class:`.rate_limiter.Stopped`. Those under way come back."""
         self._rate_limiter.stop(why)
+        if self._together is not None:
+            self._together.stop(why)
 
     async def ask(self, request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
         """The reply to a conversation.
@@ -221,7 +185,7 @@ class Client:
         if cache is not None and (reply := cache.get(request)) is not None:
             self._account.note_cached(reply)
             return reply
-        outcome = await self._until_answered(request, departures)
+        outcome = await (self._until_answered if fresh or self.batches is None else self._until_brought)(request, departures)
         if isinstance(outcome, EndpointError):
             if not outcome.of_request:
                 self.wind_down(str(outcome))
@@ -235,7 +199,7 @@ class Client:
         order = self._orders.setdefault(request.conversation, len(self._orders))
         size = characters(request)
         once = partial(self._hooked, request) if self._hook is not None else partial(self._once, self._line(order), self._content(request), request)
-        at_most = next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
+        at_most = _longest(request)
         faults: list[Fault] = []
         began = self._clock()
         while True:
@@ -251,14 +215,55 @@ class Client:
                 words = tuple(fault.word for fault in faults)
                 return outcome.model_copy(update={"faults": words, "waited_ms": waited * 1000}) if faults else outcome
             faults.append(outcome)
-            most = self._request_limits.max_retries if self._met or not outcome.stranger else min(self._request_limits.max_retries, TRIES_OF_STRANGERS)
-            begun = sum(fault.begun for fault in faults)
-            if outcome.error.permanent or len(faults) > most:
-                return outcome.error
-            if begun > self._request_limits.max_retries_begun:
-                # others are answered, so it is this conversation that the server cannot bring to an end
-                return outcome.error if not self._met else EndpointError(str(outcome.error), False, outcome.error.status, of_request=True)
+            if (error := self._in_the_end(faults)) is not None:
+                return error
             await self._rate_limiter.pause(outcome.pause(len(faults) - 1, request.identity or request.conversation))
+
+    def _in_the_end(self, faults: Sequence[Fault]) -> EndpointError | None:
+        """Why a request is not repeated after its faults so far; None when it is."""
+        last, limits = faults[-1], self._request_limits
+        most = limits.max_retries if self._met or not last.stranger else min(limits.max_retries, TRIES_OF_STRANGERS)
+        if last.error.permanent or len(faults) > most:
+            return last.error
+        if sum(fault.begun for fault in faults) > limits.max_retries_begun:
+            # others are answered, so it is this conversation that the server cannot bring to an end
+            return last.error if not self._met else EndpointError(str(last.error), False, last.error.status, of_request=True)
+        return None
+
+    async def _until_brought(self, request: Request, departures: Departures | None) -> Reply | EndpointError:
+        """The reply that a batch brings, or why there will be none; where requests do not go in batches any more, the one that a batch has brought."""
+        assert self.batches is not None
+        size, name, faults = characters(request), line_name(request), list[Fault]()
+        while True:
+            held = self._account.hold(size, _longest(request), batched=True)
+            take = partial(self._taken, request, Departing(held, departures), len(faults) + 1)
+            if self._together is not None:
+                outcome = await self._together.outcome(Waiting(name, self._content(request), held, take))
+            elif (result := self.batches.store.result(name)) is not None:
+                outcome = take(result)
+                self.batches.store.use([(name, result)] if isinstance(outcome, Fault) else [])
+            else:
+                return await self._until_answered(request, departures)
+            if isinstance(outcome, Reply):
+                return outcome.model_copy(update={"faults": tuple(fault.word for fault in faults)})
+            faults.append(outcome)
+            if (error := self._in_the_end(faults)) is not None:
+                return error
+
+    def _taken(self, request: Request, departing: Departing, tries: int, result: Result) -> Reply | Fault:
+        """What a batch has brought for a request; the account and whoever keeps a journal are told."""
+        outcome = self._answers.of_batch(result, tries)
+        departing.held.leaves()
+        if isinstance(outcome, Reply):
+            self._met = True
+            departing.held.arrives(outcome)
+            return outcome
+        departing.held.fails(outcome)
+        if departing.departures is not None:
+            departing.departures.leaves()
+            departing.departures.gone()
+            departing.departures.fails(outcome, True, False)
+        return outcome
 
     async def _sent(self, once: Callable[[int, Departing], Awaitable[Reply | Fault]], tries: int, departing: Departing) -> Reply | Fault:
         """What one request brings, once the account and whoever keeps a journal have been told."""
@@ -304,7 +309,7 @@ class Client:
             async with asyncio.timeout(self._request_limits.timeout_s):  # of all of it: a server may drip
                 answer = await line.post(where, self._headers(request.conversation), content, departing.follow)
             if answer.status >= 300:
-                fault = self._refused(answer, tries)
+                fault = self._answers.refused(answer.status, answer.body, answer.headers, tries)
             else:
                 reply = read_reply(answer.body, (self._clock() - started) * 1000, self._endpoint.reasoning_fields)
                 return _scored(reply, answer.body) if request.scores else reply
@@ -314,7 +319,7 @@ class Client:
             # a server that lets requests queue up says so by being late
             fault = Fault("timeout", EndpointError(late, permanent=False), busy=True, begun=departing.held.left)
         except NoReplyError as nothing:
-            fault = self._fault_in_body(nothing, tries)
+            fault = self._answers.fault_in_body(nothing, tries)
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, httpcore2.UnsupportedProtocol, OSError) as error:
             fault = Fault("connection", explain_connection(error, self._endpoint, tries), begun=departing.held.left)
         if departing.trouble is not None:
@@ -341,7 +346,7 @@ class Client:
             told = EndpointError(self._endpoint.redact(str(error)), error.permanent, error.status, error.of_request, error.filtered)
             if error.status is None:
                 return Fault("server" if self._hook.endpoint is None else "connection", told, begun=error.begun, taken=error.taken)
-            fault = self._of_status(told, error.status, error.wait_s)
+            fault = self._answers.of_status(told, error.status, error.wait_s)
             return replace(fault, begun=error.begun or fault.begun, taken=error.taken)
         except Exception as error:
             why = self._endpoint.redact(f"{type(error).__name__}: {error}")
@@ -349,34 +354,12 @@ class Client:
         departing.heard()
         return reply.model_copy(update={"latency_ms": (self._clock() - started) * 1000, "faults": (), "waited_ms": 0.0, "cached": False})
 
-    def _refused(self, answer: Answer, tries: int) -> Fault:
-        """What a server refused, with a status."""
-        told = explain_answer(answer.status, answer.body, self._endpoint, self._model, tries, "retry-after" in answer.headers)
-        return self._of_status(told, answer.status, asked_wait(answer.headers))
-
-    def _of_status(self, told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
-        busy = not told.permanent and status in (402, 429, 503, 529)
-        word: FaultWord = "filter" if told.filtered else "rate_limit" if busy and status == 402 else word_of_status(status)
-        return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
-
-    def _fault_in_body(self, nothing: NoReplyError, tries: int) -> Fault:
-        """What came in place of a reply, as if all was well: an error that the server tells, or nothing that can be read."""
-        where, said = self._endpoint.public, self._endpoint.redact(nothing.said)
-        if not said:
-            wrong = f"{where} answered, but not as a chat-completions server does; is {self._endpoint.source} right (it usually ends in /v1)?"
-            return Fault("garbage", EndpointError(wrong, permanent=False), begun=True, taken=nothing.taken)
-        status = nothing.status
-        if status is None:
-            failed = EndpointError(f"{where} reported an error instead of a reply ({said}); try again later", permanent=False)
-            return Fault("server", failed, begun=nothing.begun, taken=nothing.taken)
-        quoted = said if nothing.filtered else f"an error in place of a reply: {said}"
-        fault = self._of_status(explain_status(self._endpoint, self._model, status, quoted, tries, nothing.code, nothing.filtered), status)
-        return replace(fault, begun=nothing.begun or fault.begun, taken=nothing.taken)
-
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         if self._hook is not None:
             await self._hook.aclose()
+        if self.batches is not None:
+            await self.batches.aclose()
         for line in self._lines.pop(asyncio.get_running_loop(), {}).values():
             await line.aclose()
 
@@ -388,6 +371,11 @@ class Client:
             elif not loop.is_closed():
                 loop.run_until_complete(line.aclose())
         self._lines.clear()
+
+
+def _longest(request: Request) -> int | None:
+    """How many tokens a reply has at most, where the request says so."""
+    return next((request.options[name] for name in ("max_tokens", "max_completion_tokens") if name in request.options), None)
 
 
 def _scored(reply: Reply, body: bytes) -> ScoredReply:

@@ -65,7 +65,7 @@ class NativeHook(SendHook):
         try:
             answer = await self.asked(self._client(), {**arguments, "extra_headers": dict(request.headers)})
         except errors.APIStatusError as error:
-            fault = self._refused(error, request.model)
+            fault = explain_client_error(error, self._served, request.model)
         except errors.APIConnectionError as error:
             fault = explain_connection(error.__cause__ if isinstance(error.__cause__, Exception) else error, self._served, 1)
             fault.begun = not _never_left(error)
@@ -75,17 +75,6 @@ class NativeHook(SendHook):
         else:
             return self.read(answer, request.model)
         raise fault  # outside of the except blocks: the client's errors hold the request, whose headers hold the key
-
-    def _refused(self, error: Any, model: str) -> EndpointError:
-        body = error.body if isinstance(error.body, Mapping) else {}
-        told = body.get("error", body)
-        told = told if isinstance(told, Mapping) else {"message": str(told)}
-        code = str(told.get("code") or told.get("type") or "")
-        said = self._served.redact(str(told.get("message") or error.message or ""))
-        headers = dict(error.response.headers)
-        fault = explain_status(self._served, model, int(error.status_code), said, 1, code, False, "retry-after" in headers)
-        fault.wait_s = asked_wait(headers)
-        return fault
 
     def filtered(self, why: str, taken: Taken | None) -> EndpointError:
         """A reply that a filter has taken away."""
@@ -127,6 +116,19 @@ class NativeHook(SendHook):
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
+
+
+def explain_client_error(error: Any, endpoint: Endpoint, model: str) -> EndpointError:
+    """What a server refused, by the error of an official client."""
+    body = error.body if isinstance(error.body, Mapping) else {}
+    told = body.get("error", body)
+    told = told if isinstance(told, Mapping) else {"message": str(told)}
+    code = str(told.get("code") or told.get("type") or "")
+    said = endpoint.redact(str(told.get("message") or error.message or ""))
+    headers = dict(error.response.headers)
+    fault = explain_status(endpoint, model, int(error.status_code), said, 1, code, False, "retry-after" in headers)
+    fault.wait_s = asked_wait(headers)
+    return fault
 
 
 def _never_left(error: BaseException) -> bool:

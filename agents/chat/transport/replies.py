@@ -131,7 +131,7 @@ def _raise_error(completion: Mapping[str, Any], choice: Mapping[str, Any] | None
     for found in (completion.get("error"), inside.get("error"), completion.get("errors")):
         found = found[0] if isinstance(found, list) and found else found
         if any(found.values()) if isinstance(found, Mapping) else found:
-            said, status, code = _error(found)
+            said, status, code = error_in(found)
             raise NoReplyError(said, status, code, filtered or _is_filter(code), taken, begun)
     if ended in BROKEN:
         raise NoReplyError(f"the reply was broken off ({ended})", 429 if ended == "insufficient_system_resource" else None, ended, taken=taken, begun=begun)
@@ -140,11 +140,11 @@ def _raise_error(completion: Mapping[str, Any], choice: Mapping[str, Any] | None
     if choice is None and (completion.get("object") == "error" or completion.get("type") == "error" or "choices" not in completion):
         for name in ("message", "detail", "error_msg", "msg"):
             if completion.get(name):
-                said, status, code = _error({**completion, "message": completion[name]})
+                said, status, code = error_in({**completion, "message": completion[name]})
                 raise NoReplyError(said, status, code, _is_filter(code), taken, begun)
 
 
-def _error(found: Any) -> tuple[str, int | None, str]:
+def error_in(found: Any) -> tuple[str, int | None, str]:
     """An error that is told: what is said, the status that it would have had, and a word for it."""
     if not isinstance(found, Mapping):
         return str(found), None, ""

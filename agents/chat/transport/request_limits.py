@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,6 +38,11 @@ class RequestLimits(BaseModel):
         default=0.1, ge=0, le=1, description="the session stops if more than this share of its trials fail; until then it continues without them"
     )
     max_tokens_in_all: int | None = Field(default=None, ge=1, description="the session stops before it takes more tokens than this")
+    batch: Literal["wait", "leave"] | None = Field(
+        default=None, description="requests are submitted together to the server's batch API: wait for the replies, or leave and fetch them later"
+    )
+    batch_requests: int | None = Field(default=None, ge=1, le=50_000, description="with batch: most requests in one batch; if not given, 50,000")
+    batch_poll_s: float | None = Field(default=None, gt=0, description="with batch: longest time between two looks at its state, in seconds; if not given, 60")
 
     @classmethod
     def read(cls, values: Mapping[str, Any], names: Mapping[str, str] | None = None) -> RequestLimits:
