@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .core.errors import SpanLabError
+from .core.json_values import as_levels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,7 +146,7 @@ def replay(
 
 
 def _as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
-    return None if levels is None else {name: list(value) if isinstance(value, (list, tuple)) else [value] for name, value in levels.items()}
+    return None if levels is None else {name: as_levels(value) for name, value in levels.items()}
 
 
 async def replay_async(paradigm: str | None = None, agent: str | Agent = "", **options: Any) -> SessionResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Literal
 
 #: The entry-point group of agents in other packages.
 AGENT_GROUP = "spanlab.agents"
@@ -183,7 +183,7 @@ def _installed(name: str) -> AgentKind | None:
 
     for point in entry_points(group=AGENT_GROUP):
         try:
-            kind = cast(Any, point.load()).kind
+            kind = point.load().kind
         except Exception:
             continue  # whoever asks for the agent itself is told
         if isinstance(kind, AgentKind) and kind.name == name:

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
@@ -38,7 +38,7 @@ class TakenError(SpanLabError):
 
 
 @contextmanager
-def only_writer(folder: Path, patience_s: float = 0.0) -> Iterator[None]:
+def only_writer(folder: Path, patience_s: float = 0.0) -> Generator[None]:
     """Be the only process that writes a folder. The operating system ends the lock with the process, however that ends.
 
     Parameters
@@ -100,7 +100,7 @@ def _refused(path: Path, error: OSError, remedy: str) -> SpanLabError:
 
 
 @contextmanager
-def replacing(path: Path, remedy: str = "", folders: Folders = "none", together: bool = False) -> Iterator[Path]:
+def replacing(path: Path, remedy: str = "", folders: Folders = "none", together: bool = False) -> Generator[Path]:
     """The name of a file to write, beside the place that it takes when the block ends well; it is on the disk then. A file that was there is replaced.
 
     Parameters
@@ -139,14 +139,14 @@ def write_whole(path: Path, content: bytes | memoryview, remedy: str = "", folde
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
+def whole_file(path: Path) -> Generator[TextIO]:
     """A text file to write (UTF-8, lines end as in every system alike), whole or not at all, as :func:`replacing` does."""
     with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def whole_folder(path: Path) -> Generator[Path]:
     """A new folder to fill, under another name beside its place. It takes its place when the block ends well, and is removed otherwise.
 
     Raises
@@ -176,7 +176,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_path(path: Path) -> Iterator[Path]:
+def whole_path(path: Path) -> Generator[Path]:
     """The name of a new file or folder to write, in a hidden folder beside its place. It takes its place when the block ends well, and is removed otherwise.
 
     Raises

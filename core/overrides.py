@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 #: From this likeness on (0 to 1), a public name that the base class does not have is taken for a misspelt one.
 _ALIKE = 0.84
@@ -54,7 +54,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], optional: frozenset[str]) -> None:
     method_name = f"{cls.__name__}.{name}"
     if isinstance(value, staticmethod | classmethod | property) or not callable(value):
-        raise TypeError(f"{method_name} is {_article(type(value).__name__)}; expected a method: {_written(name, base)}")
+        raise TypeError(f"{method_name} is {_article(type(cast('object', value)).__name__)}; expected a method: {_written(name, base)}")
     if not inspect.isfunction(value):
         return  # something callable, which says nothing of its parameters
     if inspect.iscoroutinefunction(base) != inspect.iscoroutinefunction(value):

@@ -18,18 +18,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt
 from typing_extensions import override
 
 from .errors import SpanLabError
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
+from .json_values import as_tuple
 
 #: A list of whole numbers; a YAML list becomes a tuple, so that components stay hashable.
-Ints = Annotated[tuple[StrictInt, ...], BeforeValidator(_as_tuple)]
+Ints = Annotated[tuple[StrictInt, ...], BeforeValidator(as_tuple)]
 #: A list of strings.
-Words = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Words = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 #: What is at each place: a string, or nothing.
-Places = Annotated[tuple[str | None, ...], BeforeValidator(_as_tuple)]
+Places = Annotated[tuple[str | None, ...], BeforeValidator(as_tuple)]
 
 
 class Component(BaseModel):
@@ -222,7 +218,7 @@ class Description:
 
 def describe(registry: Registry[Any]) -> tuple[Description, ...]:
     """Every component of a registry with its parameters: types, defaults and lines of help, as declared."""
-    described = []
+    described: list[Description] = []
     for name in registry:
         cls = registry.get(name)
         schema = cls.model_json_schema()
@@ -284,7 +280,7 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_written(part) for part in value)}]"
+        return f"[{', '.join(_written(part) for part in cast('list[Any]', value))}]"
     return "null" if value is None else str(value)
 
 

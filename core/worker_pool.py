@@ -1,4 +1,9 @@
-"""Work shared out: jobs done here, one after the other, or by Dask workers, on this machine or a cluster. Whatever becomes of a worker, every job is done."""
+"""Work shared out: jobs done here, one after the other, or by Dask workers, on this machine or a cluster. Whatever becomes of a worker, every job is done.
+
+Here is the border to Dask, whose types are incomplete.
+"""
+
+# pyright: basic
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -173,7 +178,7 @@ def _same(given: bytes) -> bytes:
 
 
 @contextmanager
-def open_pool(workers: int | None = None, scheduler: str | None = None) -> Iterator[WorkerPool]:
+def open_pool(workers: int | None = None, scheduler: str | None = None) -> Generator[WorkerPool]:
     """Those who do the work, until it is done.
 
     Parameters
@@ -211,7 +216,7 @@ def open_pool(workers: int | None = None, scheduler: str | None = None) -> Itera
 
 
 @contextmanager
-def _here(workers: int) -> Iterator[WorkerPool]:
+def _here(workers: int) -> Generator[WorkerPool]:
     from distributed import Client, LocalCluster
 
     # Each worker has one thread and computes with one: that many processes keep that many processors busy.
@@ -223,7 +228,7 @@ def _here(workers: int) -> Iterator[WorkerPool]:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def _deaf_to_interrupts() -> Generator[None]:
     """Processes that begin meanwhile do not hear Ctrl-C: it is for the one that began them, which finishes what is under way and ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -236,7 +241,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _at(address: str) -> Iterator[WorkerPool]:
+def _at(address: str) -> Generator[WorkerPool]:
     from distributed import Client
 
     try:
@@ -248,7 +253,7 @@ def _at(address: str) -> Iterator[WorkerPool]:
 
 
 @contextmanager
-def _slurm(jobs: int) -> Iterator[WorkerPool]:
+def _slurm(jobs: int) -> Generator[WorkerPool]:
     from distributed import Client
 
     try:

@@ -23,6 +23,7 @@ from ..agents.chat.messages import Message, Text
 from ..agents.chat.settings import ChatSettings
 from ..core.atomic_files import whole_file, whole_folder
 from ..core.errors import SpanLabError
+from ..core.json_values import as_tuple
 from ..sessions.participant_flow import said_after
 from ..sessions.record.reader import PARTS, finished_trials, is_practice, read_events
 from ..sessions.replaying import TakenTrial, taken_trials
@@ -102,7 +103,7 @@ def _told(session: Session, one: TakenTrial, settings: ChatSettings, language: s
         if percept.ask is None or "ask" not in line:
             continue
         conversation.ask(percept.ask.kind, conversation.prompt_of(percept.ask))
-        value = tuple(line["value"]) if isinstance(line["value"], list) else line["value"]
+        value = as_tuple(line["value"])
         right = all(score["correct"] for score in line["scores"])
         conversation.hear(NO_ANSWER if value is None else percept.ask.kind.write(value) if right or not hidden else OTHER)
     return conversation.ended()

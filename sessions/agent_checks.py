@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
+from ..core.json_values import as_object
 from ..paradigms import Percept
 from ..paradigms.identity import canonical, digest
 
@@ -50,7 +51,8 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
     """
     if response is not None and not isinstance(response, Response):
         such = f", such as Response({response!r})," if isinstance(response, str | int | tuple) else ","
-        raise SpanLabError(f"the agent gave {_shown(response)} in step {number}; expected a Response{such} or None where nothing is asked: {_FAULT}")
+        given = _shown(cast("object", response))
+        raise SpanLabError(f"the agent gave {given} in step {number}; expected a Response{such} or None where nothing is asked: {_FAULT}")
     if (response is None) != (percept.ask is None):
         raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
     if response is None:
@@ -60,7 +62,8 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
         raise SpanLabError(f"the agent answered {_shown(response.value)} in step {number}; the value of a Response is {allowed}: {_FAULT}")
     if response.outcome not in get_args(Outcome):
         raise SpanLabError(f"the agent gave the outcome {_shown(response.outcome)} in step {number}; there are {', '.join(get_args(Outcome))}: {_FAULT}")
-    if not isinstance(response.notes, Mapping) or not (response.rt_ms is None or isinstance(response.rt_ms, int | float)):
+    notes, rt_ms = cast("object", response.notes), cast("object", response.rt_ms)
+    if not isinstance(notes, Mapping) or not (rt_ms is None or isinstance(rt_ms, int | float)):
         raise SpanLabError(
             f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step {number}; "
             f"expected a mapping, and a number of ms or None: {_FAULT}"
@@ -119,18 +122,19 @@ def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
         json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SpanLabError(f"{what} of {agent.name} cannot be recorded ({error}): {_FAULT}") from None
-    return dict(content)
+    return dict(cast("Mapping[str, Any]", content))
 
 
 def _lengths(answers: object) -> list[int] | None:
     """How many answers each trial has; None where they are not lists."""
-    if (
-        not isinstance(answers, Sequence)
-        or isinstance(answers, str)
-        or not all(isinstance(of_trial, Sequence) and not isinstance(of_trial, str) for of_trial in answers)
-    ):
+    if not isinstance(answers, Sequence) or isinstance(answers, str):
         return None
-    return [len(of_trial) for of_trial in answers]
+    lengths: list[int] = []
+    for of_trial in cast("Sequence[object]", answers):
+        if not isinstance(of_trial, Sequence) or isinstance(of_trial, str):
+            return None
+        lengths.append(len(cast("Sequence[object]", of_trial)))
+    return lengths
 
 
 def _counts(lengths: Sequence[int]) -> str:
@@ -179,7 +183,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
     settings = settings_of(agent)
     if digest([agent.kind.name, agent.name, settings]) == info["agent_settings_hash"]:
         return {}
-    rules, then = agent.setting_rules(), info.get("agent_settings") or {}
+    rules, then = agent.setting_rules(), as_object(info.get("agent_settings"))
     if (agent.kind.name, agent.name) != (info["agent_kind"], info["agent"]):
         raise SpanLabError(f"{where} was begun by {info['agent']} with other settings, so it cannot be resumed with {agent.name}: begin a new one")
     changed: dict[str, list[Any]] = {}

@@ -34,7 +34,7 @@ class ChosenTrials:
     design: str
     source: str
     like: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def request(self, pilot: bool = False) -> Request:
         """The request for a machine's session with these trials."""
@@ -143,7 +143,7 @@ def pair_trials(
         drawn_by: Generator = info["generator"]
         planned = _with_levels(base, session.plan, levels or {}, other)
         seed = session.seed if seed is None else seed
-        source = {"session": session.name, "seed": session.seed, "design": info["design"]}
+        source: dict[str, Any] = {"session": session.name, "seed": session.seed, "design": info["design"]}
     else:
         seed, drawn_by = 1 if seed is None else seed, generator or "corrected"
         chosen = plan_trials(str(other), seed, levels, trials, design, drawn_by)

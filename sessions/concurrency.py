@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -84,7 +84,7 @@ async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: C
 
 
 @contextmanager
-def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callable[[str], None]) -> Iterator[list[int]]:
+def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callable[[str], None]) -> Generator[list[int]]:
     """How often Ctrl-C was pressed, or a signal came that means the same, and what follows from it."""
     loop = asyncio.get_running_loop()
     pressed: list[int] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,7 +50,7 @@ Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]
 
 
 @contextmanager
-def no_bar(title: str, status_line: Callable[[], str] | None) -> Iterator[Progress]:
+def no_bar(title: str, status_line: Callable[[], str] | None) -> Generator[Progress]:
     """Progress that nobody looks at."""
     yield lambda done, total: None
 

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from typing_extensions import override
 
@@ -23,14 +23,10 @@ from ..core.worker_pool import WorkerPool
 from ..paradigms import Generator, Paradigm, PlannedTrial, Trial
 from ..paradigms.compile import one_of_each
 from .record.events import Event
-from .record.reader import response_rows, response_table
+from .record.reader import ResponseTable, packed, response_rows, response_table
 from .record.session_files import PARTS, part_path, parts_missing
 from .record.writer import Recorder
 from .trial_log import TrialLog
-
-if TYPE_CHECKING:
-    import pyarrow
-
 
 #: trials in a part
 PART = 1000
@@ -133,7 +129,7 @@ class ShardWorker:
             raise SpanLabError(f"trial {left[0].trial} gives feedback, but no trial before it did; run it as an ordinary session: fewer than {LARGE} trials")
         table = response_table(response_rows(self.info, recorder.events))
         states = b"" if self._states is None else self._states.take(_steps(planned, recorder.events), self.info["session"])
-        return Part(_packed(table, self.info["session"]), states, table.num_rows)
+        return Part(packed(table, self.info["session"]), states, table.num_rows)
 
 
 def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int, list[int]]:
@@ -143,15 +139,6 @@ def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int
         if event["event"] == "step":
             steps[int(event["trial"])].append(event["step"])
     return steps
-
-
-def _packed(table: pyarrow.Table, session: str) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(table.replace_schema_metadata({"session": session}), sink, compression="zstd")
-    return sink.getvalue().to_pybytes()
 
 
 def _part(worker: ShardWorker, planned: Sequence[PlannedTrial]) -> Part:
@@ -216,7 +203,7 @@ def _put(path: Path, content: bytes) -> None:
 _RT_MS = 500.0
 
 
-def rehearsed(trials: Iterable[Trial]) -> pyarrow.Table:
+def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
     """The response table that these trials would give.
 
     Parameters

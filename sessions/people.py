@@ -50,7 +50,7 @@ def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
     pattern = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
     names = session_names(data)
     number = 1 + sum(pattern.fullmatch(name) is not None for name in names)
-    key = [paradigm, session_stem("", participant, 0), number]
+    key: list[object] = [paradigm, session_stem("", participant, 0), number]
     return SessionSeed(next(seed for seed in drawn_seeds(key) if seed not in seeds_taken(names, paradigm)), number)
 
 

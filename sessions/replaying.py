@@ -9,6 +9,7 @@ from pathlib import Path
 from ..agents.base import Response
 from ..agents.recorded import Recorded
 from ..core.errors import SpanLabError
+from ..core.json_values import as_tuple
 from ..paradigms import Percept, Trial, compile_trial
 from .record.events import AskedStep, Event, ShownStep, TrialStart
 from .record.reader import finished_trials, is_practice, read_events, trial_key
@@ -100,5 +101,4 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
 
 
 def _response(line: AskedStep) -> Response:
-    value = line["value"]
-    return Response(tuple(value) if isinstance(value, list) else value, line["rt_ms"], line["raw"], line["outcome"], line["notes"])
+    return Response(as_tuple(line["value"]), line["rt_ms"], line["raw"], line["outcome"], line["notes"])

@@ -136,7 +136,7 @@ class Runner:
         self._done = finished_trials(events)
         self._failed = {} if self._retry_failed else failed_trials(events)
         self._attempts: dict[str, int] = {}
-        self._replies = replies_by_trial(events, lines)
+        self._replies: dict[str, list[Mapping[str, Any]]] = replies_by_trial(events, lines)
         self._preparations = max((line["attempt"] for line in lines if line["trial"] == _NO_TRIAL), default=0)
         self._ids = {event["trial"]: event["trial_id"] for event in events if event["event"] == "trial_start"}
         for event in events:

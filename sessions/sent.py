@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def sentences_for_people(language: str) -> dict[str, Any]:
 
 
 @contextmanager
-def speak_as_recorded(info: Mapping[str, Any]) -> Iterator[None]:
+def speak_as_recorded(info: Mapping[str, Any]) -> Generator[None]:
     """Use the sentences with which the session (or the session of a study) began."""
     with kept(info["language"], info.get(SENTENCES, {}).get(_PAGES, {})):
         yield

@@ -15,6 +15,7 @@ from ..agents.base import Agent, ConcurrentAgent, Sentences, TrialContext, Windo
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import only_writer, sync_folder, write_json
 from ..core.errors import SpanLabError
+from ..core.json_values import as_object
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.compile import one_of_each
 from ..paradigms.design import staircase_rule
@@ -99,7 +100,7 @@ class Session:
     @property
     def answer_keys(self) -> AnswerKeys:
         """The keys with which the participant answers, and their names."""
-        words = self.paradigm.translations.get(self.info["language"], {}) if kind_named(self.info["agent_kind"]).at_window else {}
+        words: Mapping[str, str] = self.paradigm.translations.get(self.info["language"], {}) if kind_named(self.info["agent_kind"]).at_window else {}
         return replace(answer_keys(self.info.get("keys")), words=words)
 
 
@@ -131,7 +132,7 @@ class Request:
     levels: Mapping[str, Any] | None = None
     like: str = ""
     source: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def instructions_for(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
@@ -169,7 +170,7 @@ def brief(
     """
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     instructions, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
-    words = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
+    words: Mapping[str, str] = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
     prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None) if agent.kind.at_window else {}
     questions = tuple(prompt for prompt in prompts if prompt is not None)
     return TrialContext(
@@ -421,8 +422,9 @@ def _planned(trial: PlannedTrial) -> dict[str, Any]:
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
-    if isinstance(info["plan"], dict):
-        return expanded(info["plan"], info["seed"])
+    plan: Any = info["plan"]
+    if not isinstance(plan, list):
+        return expanded(as_object(plan), info["seed"])
     names = [part.name for part in fields(PlannedTrial)]
     return tuple(PlannedTrial(**{name: trial[name] for name in names if name in trial or name not in OF_SOME_TRIALS}) for trial in info["plan"])
 

@@ -17,6 +17,7 @@ from ..agents.chat.transport.batch_store import BatchStore
 from ..agents.chat.vision_check import LETTERS, letter_picture
 from ..core.agent_kinds import CHAT
 from ..core.errors import SpanLabError
+from ..core.json_values import as_object, as_tuple
 from ..paradigms import Answer, ResponseKind, Trial, compile_trial
 from ..stimuli import Stimulus
 from .before_trials import Apart
@@ -292,12 +293,11 @@ class _Asked:
 
     def judged(self, turn: Turn) -> Turn:
         """The turn, and what became of the answer."""
-        event, notes = self.event, self.event.get("notes") or {}
+        event, notes = self.event, as_object(self.event.get("notes"))
         correct = "" if self.correct is None else self.kind.write(self.correct)
         if "ask" not in event:
             return replace(turn, correct_answer=correct)
-        value = event["value"]
-        value = tuple(value) if isinstance(value, list) else value
+        value = as_tuple(event["value"])
         scores: Sequence[Mapping[str, Any]] = event["scores"]
         right = sum(bool(score["correct"]) for score in scores)
         mark: Mark = "unread" if value is None else "right" if right == len(scores) else "partly" if right else "wrong"

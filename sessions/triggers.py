@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..core.errors import SpanLabError
 from ..paradigms import Paradigm
@@ -55,9 +55,10 @@ def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
             raise SpanLabError(f"a trigger code is given as NAME=CODE, such as phases.probe=20 or responses.same=31; found '{change}'")
         below = codes
         for key in keys[:-1]:
-            below = below.setdefault(key, {})
-            if not isinstance(below, dict):
+            under = below.setdefault(key, {})
+            if not isinstance(under, dict):
                 raise SpanLabError(f"'{change}' contradicts another code for '{key}'")
+            below = cast("dict[str, Any]", under)
         if keys[-1] in below:
             raise SpanLabError(f"'{name}' is given twice")
         below[keys[-1]] = None if value == "none" else [scalar(one) for one in value.split(",")] if name == "shared" else scalar(value)

@@ -7,7 +7,7 @@ chat models are sent does not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -99,7 +99,7 @@ def texts_for_people(language: str) -> dict[str, str]:
 
 
 @contextmanager
-def kept(language: str, before: Mapping[str, str]) -> Iterator[None]:
+def kept(language: str, before: Mapping[str, str]) -> Generator[None]:
     """Say in a language what was said before, as a record keeps it (:func:`texts_for_people`); the sentences of now where it keeps none."""
     token = _KEPT.set({**_KEPT.get(), **{(language, key): text for key, text in before.items()}})
     try:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.errors import ParadigmError
+from ...core.json_values import as_tuple
 from ...core.registry import nearest
 from ...stimuli import STIMULI, Stimulus
 from ..responses import RESPONSES, ResponseKind
@@ -144,7 +145,7 @@ class AskPart:
         for key, template, path in self.varying:
             if key == "answer":
                 found = self.reader.fill(template, path, env)
-        return tuple(found) if isinstance(found, list) else found
+        return as_tuple(found)
 
     def reason(self, env: Environment) -> Prompt | None:
         """Why the answer is right, for a worked example; None where the file does not say."""
@@ -190,7 +191,7 @@ class AskPart:
         return tuple(value)
 
     def _answer(self, kind: ResponseKind, value: Any, key: str) -> Any:
-        answer = tuple(value) if isinstance(value, list) else value
+        answer = as_tuple(value)
         if not kind.allows(answer):
             raise self._wrong(key, f"{show(value)} is not an answer that can be given to '{kind.name}' (positions count from 0)")
         return answer

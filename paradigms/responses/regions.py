@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
+from ...core.json_values import as_tuple
 from ...stimuli import CANVAS
 
 
@@ -25,7 +26,7 @@ def _on_the_canvas(area: tuple[float, float, float, float]) -> tuple[float, floa
 #: A part of the canvas as [x0, y0, x1, y1], in canvas units.
 Area = Annotated[tuple[float, float, float, float], BeforeValidator(_numbers), AfterValidator(_on_the_canvas)]
 #: Several such parts.
-Areas = Annotated[tuple[Area, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+Areas = Annotated[tuple[Area, ...], BeforeValidator(as_tuple)]
 WHOLE_CANVAS = (0.0, 0.0, float(CANVAS), float(CANVAS))
 
 

@@ -28,6 +28,7 @@ from ...agents.chat.transport.faults import Departures
 from ...core.atomic_files import only_writer, whole_file, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end
+from ...core.json_values import as_object, as_tuple
 from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
@@ -154,7 +155,7 @@ class _Scoring:
             raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to score")
         self._plan = self._followed()
         self._results: dict[str, list[Choice]] = {}
-        who = {
+        who: dict[str, Any] = {
             "format_version": _VERSION,
             "session": info["session"],
             "participant": info["participant"],
@@ -195,7 +196,7 @@ class _Scoring:
 
     def _followed(self) -> list[_Followed]:
         """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
-        memory, followed = self._agent.memory(), []
+        memory, followed = self._agent.memory(), list[_Followed]()
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
         for place, taken in enumerate(self._taken):
             seed = int(digest(["choices", self._session.seed, taken.key], length=12), 16)
@@ -229,7 +230,7 @@ class _Scoring:
         if self._before is None or "account" not in self._before:
             estimate = self._estimate(to_score)
             watcher.say(f"{self._agent.name}: {estimate}")
-            info = {**self._who, "created": utc_now(), **treatment_of(self._agent), "estimate": estimate.to_record()}
+            info: dict[str, Any] = {**self._who, "created": utc_now(), **treatment_of(self._agent), "estimate": estimate.to_record()}
             info |= {"history": self._history()}
             self._before = {**info, **({"created": self._before["created"]} if self._before else {})}
             write_json(self.folder / INFO, self._before)
@@ -334,8 +335,7 @@ class _Scoring:
 
 
 def _given(line: Mapping[str, Any]) -> Answer | None:
-    value = line["value"]
-    return tuple(value) if isinstance(value, list) else value
+    return as_tuple(line["value"])
 
 
 def _scored(choice: Choice, likelihoods: Likelihoods | None) -> Choice:
@@ -378,7 +378,7 @@ def _read_info(path: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}): give another folder with -o") from None
-    return info if isinstance(info, dict) else {}
+    return as_object(info)
 
 
 def _slug(text: str) -> str:

@@ -7,7 +7,7 @@ contradict the sessions. What is over stays, what was begun goes on, and what is
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from ...agents.base import Agent
 from ...agents.chat.cost.totals import Prices
 from ...core.agent_kinds import CHAT
 from ...core.errors import ParadigmError, SpanLabError
+from ...core.json_values import as_levels, as_list, as_object
 from ...core.worker_pool import SerialPool
 from ...paradigms.identity import digest
 from ...paradigms.language.diagnostics import in_order, validated
@@ -32,6 +33,16 @@ from ..transcripts import Transcript
 KEY = "evaluation"
 
 State = Literal["done", "stopped", "begun", "waiting"]
+
+
+def _entries(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """What is said of each name; nothing said is an empty mapping."""
+    nothing: dict[str, Any] = {}
+    return {name: entry or nothing for name, entry in named}
+
+
+def _silent(sentence: str) -> None:
+    """Say nothing."""
 
 
 class ParadigmEntry(BaseModel):
@@ -78,17 +89,21 @@ class SetFile(BaseModel):
     def _one_paradigm(cls, value: Any) -> Any:
         if isinstance(value, str):
             return {value: {}}
-        if isinstance(value, list) and all(isinstance(one, str) or (isinstance(one, dict) and len(one) == 1) for one in value):
-            named = [(one, {}) if isinstance(one, str) else next(iter(one.items())) for one in value]
+        if listed := as_list(value):
+            named: list[tuple[Any, Any]] = []
+            for one in listed:
+                if not (isinstance(one, str) or len(as_object(one)) == 1):
+                    return value
+                named += [(one, {})] if isinstance(one, str) else as_object(one).items()
             if len({name for name, _ in named}) < len(named):
                 raise ValueError("each paradigm can be named once; give its levels as a list")
-            return {name: entry or {} for name, entry in named}
-        return {name: entry or {} for name, entry in value.items()} if isinstance(value, dict) else value
+            return _entries(named)
+        return _entries(as_object(value).items()) or value
 
     @field_validator("settings", mode="before")
     @classmethod
     def _no_settings(cls, value: Any) -> Any:
-        return {name: entry or {} for name, entry in value.items()} if isinstance(value, dict) and value else value
+        return _entries(as_object(value).items()) or value
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +205,8 @@ class EvaluationSet:
         """How far every session is, by what is recorded."""
         begun: dict[str, Path] = {}
         for folder in find_sessions([self._data]) if any(self._data.glob("*/session.json")) else ():
-            noted: Any = dict(read_session(folder)).get(KEY)
-            if isinstance(noted, dict):
+            noted = as_object(dict(read_session(folder)).get(KEY))
+            if noted:
                 begun.setdefault(str(noted.get("entry")), folder)
         return [self._of(entry, begun.get(entry.id)) for entry in self.entries]
 
@@ -221,7 +236,7 @@ class EvaluationSet:
     def chosen(self, entry: Entry) -> ChosenTrials:
         """The trials of a session."""
         wanted = self.file.paradigms[entry.paradigm]
-        levels = {name: value if isinstance(value, list) else [value] for name, value in wanted.set.items()}
+        levels = {name: as_levels(value) for name, value in wanted.set.items()}
         return choose_trials(entry.paradigm, seed=self.file.seed, levels=levels, trials=wanted.trials, design=wanted.design, generator=wanted.generator)
 
     def _care(self, spent: tuple[float, int]) -> dict[str, Any]:
@@ -259,7 +274,7 @@ class EvaluationSet:
             for what is wrong, with the entry.
         """
         found = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
-        quiet = replace(watcher, say=lambda sentence: None)
+        quiet = replace(watcher, say=_silent)
         for one in self.progress():
             if one.state != "waiting":
                 continue

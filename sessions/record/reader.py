@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core.atomic_files import replacing
 from ...core.errors import SpanLabError
@@ -60,6 +60,7 @@ __all__ = [
     "COLUMNS",
     "FORMAT_VERSION",
     "PARTS",
+    "ResponseTable",
     "failed_trials",
     "find_sessions",
     "finished_scores",
@@ -68,6 +69,7 @@ __all__ = [
     "is_finished",
     "is_practice",
     "joined",
+    "packed",
     "planned_trials",
     "read_chunks",
     "read_events",
@@ -88,7 +90,43 @@ __all__ = [
 ]
 
 
-def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
+class ResponseTable(Protocol):
+    """The response table, or a part of it, as far as other rooms use it: a table of pyarrow."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Its columns, in order."""
+        ...
+
+    @property
+    def num_rows(self) -> int:
+        """How many answered items it has."""
+        ...
+
+    def select(self, columns: Sequence[str], /) -> ResponseTable:
+        """Some of its columns."""
+        ...
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Its rows."""
+        ...
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a data frame."""
+        ...
+
+
+def packed(table: ResponseTable, session: str) -> bytes:
+    """A table as the content of a Parquet file, which says of which session it is."""
+    import pyarrow.parquet
+
+    sink = pyarrow.BufferOutputStream()
+    stored: Any = table
+    pyarrow.parquet.write_table(stored.replace_schema_metadata({"session": session}), sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
+def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
     """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name.
 
     Raises
@@ -114,7 +152,7 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> pyarrow.Table:
     return pyarrow.table(arrays, names=[column.name for column in columns])
 
 
-def write_responses(folder: str | Path) -> pyarrow.Table:
+def write_responses(folder: str | Path) -> ResponseTable:
     """Write ``responses.parquet`` and ``responses.csv`` from the session's events; each appears whole or not at all.
 
     Raises
@@ -133,7 +171,7 @@ def write_responses(folder: str | Path) -> pyarrow.Table:
     return table
 
 
-def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> Iterator[pyarrow.Table]:
+def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> Iterator[ResponseTable]:
     """The response table of one session in the chunks in which it is stored: the parts of a large one, one at a time, else all at once.
 
     Parameters
@@ -170,7 +208,7 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
     yield table if columns is None else table.select([name for name in columns if name in table.column_names])
 
 
-def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str]) -> pyarrow.Table:
+def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str]) -> ResponseTable:
     """A stored table from before trials had these columns, with them, as the events tell; as it is where there was no window, or the events cannot be read."""
     import pyarrow
     import pyarrow.parquet
@@ -191,7 +229,7 @@ def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str
     return table.select([*declared, *(name for name in table.column_names if name not in declared)])
 
 
-def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> pyarrow.Table:
+def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> ResponseTable:
     """The response table of one session, as an Arrow table; of an unfinished one what its finished trials (of a large one: its finished parts) hold.
 
     Parameters
@@ -199,7 +237,7 @@ def read_table(folder: str | Path, columns: Sequence[str] | None = None, parts: 
     columns : those to read; all when not given
     parts : numbers of the parts of a large session that are wanted; all when not given
     """
-    chunks = list(read_chunks(folder, columns, parts))
+    chunks: list[Any] = list(read_chunks(folder, columns, parts))
     if len(chunks) == 1:
         return chunks[0].replace_schema_metadata(None)
     if not chunks:
@@ -223,7 +261,7 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
 
 def read_parts(
     folder: str | Path, session: Mapping[str, Any], columns: Sequence[str] | None = None, parts: Sequence[int] | None = None
-) -> Iterator[pyarrow.Table]:
+) -> Iterator[ResponseTable]:
     """The parts of a large session that are there, in the order of its trials, one at a time.
 
     Parameters
@@ -253,7 +291,7 @@ def read_parts(
         yield table
 
 
-def joined(parts: Sequence[pyarrow.Table], declared: Sequence[str]) -> pyarrow.Table:
+def joined(parts: Sequence[pyarrow.Table], declared: Sequence[str]) -> ResponseTable:
     """Parts as one table: the declared columns in order, the others by name."""
     import pyarrow
 

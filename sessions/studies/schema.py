@@ -86,7 +86,7 @@ class StudyFile(_Part):
     )
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
     fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
-        default_factory=list, description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields"
+        default_factory=list[Named[FieldPart]], description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields"
     )
 
 

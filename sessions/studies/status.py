@@ -121,7 +121,7 @@ def belongings(study_folder: Path, person: Person) -> Belongings:
     if person.name is None or not person_folder.exists():
         return Belongings(0, 0, 0, (), ())
     folders = runs(study_folder, person.name)
-    lines, sessions = [], 0
+    lines, sessions = list[str](), 0
     for folder in folders:
         sessions += sum(1 for _ in folder.glob("[!.]*/session.json"))
         try:

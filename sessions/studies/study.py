@@ -12,6 +12,7 @@ from typing import Any
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import Refractory
 from ...core.errors import ParadigmError, Problem, SpanLabError
+from ...core.json_values import as_list, as_object
 from ...core.registry import nearest
 from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
 from ...paradigms.identity import digest
@@ -159,9 +160,9 @@ def build_study(document: Document, file: Path) -> Study:
     """
     from ...stimuli.render.fonts import use_font  # loads Pillow
 
-    data = document.data
-    if not isinstance(data, dict):
-        raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(data)}")])
+    data = as_object(document.data)
+    if not data:
+        raise ParadigmError([document.problem((), f"expected a study (keys with values, beginning with 'study: NAME'); found {show(document.data)}")])
     if "study" not in data and data.keys() & {"paradigm", "extends", "timeline"}:
         raise ParadigmError([document.problem((), "this is a paradigm; a study is needed here: a file that names paradigms, beginning with 'study: NAME'")])
     faults = validated(StudyFile, data)[1]
@@ -174,16 +175,14 @@ def build_study(document: Document, file: Path) -> Study:
         use_font(None if checked.font is None else file.parent / checked.font)
     except ValueError as error:
         problems.append(document.problem(("font",), str(error)))
+    whole = {path for path, _ in faults}
     entries, field_entries = (
-        {n: item for n, item in enumerate(data[key]) if (key, n) not in amiss and (key,) not in {path for path, _ in faults}}
-        if isinstance(data.get(key), list)
-        else {}
-        for key in ("paradigms", "fields")
+        {n: item for n, item in enumerate(as_list(data.get(key))) if (key, n) not in amiss and (key,) not in whole} for key in ("paradigms", "fields")
     )
     paradigms = [_load(document, file, n, entry, checked.languages, problems) for n, entry in entries.items()]
     loaded = [paradigm for paradigm in paradigms if paradigm is not None]
     names = [paradigm.name for paradigm in loaded]
-    if len(loaded) == len(data.get("paradigms") or ()):
+    if len(loaded) == len(as_list(data.get("paradigms"))):
         problems += [document.problem(path, message) for path, message in _misnamed(checked, names)]
     if misnamed(checked.study):
         problems.append(document.problem(("study",), f"the folder of the data cannot be called '{checked.study}': {misnamed(checked.study)}"))

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from ...core.atomic_files import only_writer, read_lines, sync_folder, write_json
 from ...core.errors import SpanLabError
+from ...core.json_values import as_object
 from ...core.locale import sentence
 from ...core.registry import nearest
 from ...paradigms.identity import digest
@@ -48,7 +49,7 @@ class Wanted:
     session: str = "1"
     number: str = ""
     language: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
     existing: str = ""
     kind: Kind = "person"
 
@@ -100,7 +101,7 @@ def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en")
     def say(key: str, **values: object) -> str:
         return sentence(f"wrong.{key}", language, **values)
 
-    folder, wrong = data / study.name, {}
+    folder, wrong = data / study.name, dict[str, str]()
     name = wanted.participant.strip()
     person: Person | None = None
     if name or wanted.kind != "simulated":
@@ -220,8 +221,8 @@ def read_head(folder: Path) -> dict[str, Any]:
     """
     path = folder / HEAD
     try:
-        head = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(head, dict) or any(not isinstance(head.get(key), kind) for key, kind in _HEAD_KEYS.items()):
+        head = as_object(json.loads(path.read_text(encoding="utf-8")))
+        if any(not isinstance(head.get(key), kind) for key, kind in _HEAD_KEYS.items()):
             raise ValueError("a part of it is missing")
     except (OSError, ValueError) as error:
         raise SpanLabError(f"{path} cannot be read ({error}); restore it from a copy") from None
@@ -262,7 +263,7 @@ def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -
     if not passed or passed[-1]:
         return ""
     decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
-    goes_on = "go_on" in decided or (info["paradigm_data"].get("practice") or {}).get("otherwise", "go_on") == "go_on"
+    goes_on = "go_on" in decided or as_object(info["paradigm_data"].get("practice")).get("otherwise", "go_on") == "go_on"
     return "practice not passed, went on" if goes_on else "practice not passed"
 
 
@@ -278,7 +279,7 @@ def agreed_in(visit: Visit, text: str) -> str | None:
         head = read_head(folder)
         for line in read_lines(folder / JOURNAL):
             # What was written before texts were noted: the text of the study as it was.
-            if line["event"] == "consent" and line.get("text", digest((head["study_data"].get("consent") or {}).get(head["language"]))) == text:
+            if line["event"] == "consent" and line.get("text", digest(as_object(head["study_data"].get("consent")).get(head["language"]))) == text:
                 return folder.name
     return None
 

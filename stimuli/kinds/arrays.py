@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from ...core.json_values import as_tuple
 from ...core.registry import Ints
 from ..directions import STEPS, Direction, direction_words
 from ..parameters import ColourName, check_cells, colour_words, rows_of
@@ -118,9 +119,7 @@ class ArrowArray(Tiled):
 
     name: ClassVar[str] = "arrow_array"
 
-    directions: Annotated[tuple[Direction, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)] = Field(
-        description="eight directions by position, such as up or down_left"
-    )
+    directions: Annotated[tuple[Direction, ...], BeforeValidator(as_tuple)] = Field(description="eight directions by position, such as up or down_left")
 
     @model_validator(mode="after")
     def _eight(self) -> Self:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from ...core.json_values import as_tuple
 from ..parameters import ColourName, colour_words, rgb
 from ..render.fast.tiling import Scatter
 from ..scene import CANVAS, COLOURS, Line, Primitive
@@ -107,7 +108,7 @@ class Bars(Scattered):
     name: ClassVar[str] = "bars"
     shorthand: ClassVar[str] = "bars"
 
-    bars: Annotated[tuple[Bar, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)] = Field(
+    bars: Annotated[tuple[Bar, ...], BeforeValidator(as_tuple)] = Field(
         description="the bars, each as {at: [x0, y0, x1, y1], colour: red, gap: [x0, y0, x1, y1] or null}"
     )
 

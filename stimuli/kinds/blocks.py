@@ -7,12 +7,13 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from ...core.json_values import as_tuple
 from ..parameters import ColourName, colour_words, rgb
 from ..scene import CANVAS, COLOURS, Primitive, Rectangle
 from ..stimulus import STIMULI, Stimulus
 
-Box = Annotated[tuple[int, int, int, int], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
-Boxes = Annotated[tuple[Box, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+Box = Annotated[tuple[int, int, int, int], BeforeValidator(as_tuple)]
+Boxes = Annotated[tuple[Box, ...], BeforeValidator(as_tuple)]
 #: Colours that words leave out, because only the light tells blocks apart.
 _COLOUR, _LIGHT = "#6b7280", "#ffd21f"
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from ...core.json_values import as_tuple
 from ..directions import STEPS, Direction, direction_words
 from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Primitive, Rectangle
@@ -75,7 +76,7 @@ class Boxes(Tiled):
     name: ClassVar[str] = "boxes"
 
     count: Annotated[int, Field(ge=1, le=8)] = Field(description="number of boxes")
-    markers: Annotated[tuple[int | None, ...] | None, BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)] = Field(
+    markers: Annotated[tuple[int | None, ...] | None, BeforeValidator(as_tuple)] = Field(
         None, description="the marker's cell in each box (0 to 8, row by row), or null for a box without one"
     )
     arrow: BoxArrow | None = Field(None, description="an arrow, as {box: 0, direction: up_left}")

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ...core.json_values import as_tuple
 from ...core.registry import Ints
 from ..colour_wheel import STEPS, wheel_colour
 from ..parameters import ColourName, colour_words, rgb
@@ -26,8 +27,8 @@ _WEDGE = 2
 _THIN, _THICK, _LINE = 1.0, 2.0, (90, 90, 90)
 _CIRCLE = tuple((sin(radians(angle)), -cos(radians(angle))) for angle in range(0, 360, 5))
 
-Colours = Annotated[tuple[Annotated[int, Field(ge=0, lt=STEPS)] | None, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
-Angles = Annotated[tuple[Angle | None, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+Colours = Annotated[tuple[Annotated[int, Field(ge=0, lt=STEPS)] | None, ...], BeforeValidator(as_tuple)]
+Angles = Annotated[tuple[Angle | None, ...], BeforeValidator(as_tuple)]
 Distance = Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(ge=1, le=CANVAS / 2)]
 _RADIUS = "distance of the places from the middle of the screen, in canvas units"
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 
 from ...core.errors import SpanLabError
+from ...core.json_values import as_tuple
 from ..scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
 from .oriented import Place
@@ -71,9 +72,9 @@ class Together(Stimulus):
     name: ClassVar[str] = "together"
     shorthand: ClassVar[str] = "parts"
 
-    parts: Annotated[
-        tuple[PlacedStimulus, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value), Field(min_length=1, max_length=50)
-    ] = Field(description="the stimuli, each as {show: {letter: A}, x: 24, y: 48, size: 0.5}")
+    parts: Annotated[tuple[PlacedStimulus, ...], BeforeValidator(as_tuple), Field(min_length=1, max_length=50)] = Field(
+        description="the stimuli, each as {show: {letter: A}, x: 24, y: 48, size: 0.5}"
+    )
 
     @model_validator(mode="after")
     def _by_place(self) -> Self:

@@ -458,7 +458,7 @@ def test_a_difference_between_our_scores_and_theirs_is_a_fault_that_is_told(tmp_
     real = module.read_table
 
     def tampered(folder: Path) -> Any:
-        table = real(folder)
+        table: Any = real(folder)
         flipped = [not value if row == 30 else value for row, value in enumerate(table.column("correct").to_pylist())]
         return table.set_column(table.column_names.index("correct"), "correct", [flipped])
 

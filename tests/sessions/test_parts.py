@@ -89,7 +89,8 @@ def ordinary(data: Path, paradigm: Paradigm, agent: Any, trials: int, generator:
 def the_same(one: Path, other: Path) -> None:
     pd.testing.assert_frame_equal(lasting(one), lasting(other))
     assert list(read_responses(one).columns) == list(read_responses(other).columns)
-    assert read_table(one).schema == read_table(other).schema
+    tables: list[Any] = [read_table(one), read_table(other)]
+    assert tables[0].schema == tables[1].schema
 
 
 @pytest.mark.parametrize("name", PARADIGMS)

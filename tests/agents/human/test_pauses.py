@@ -25,10 +25,15 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "pausing_bench
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The session that was played."""
-    done = subprocess.run([sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))], capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return Path(done.stdout.splitlines()[-1])
+    """The session that was played; again where a busy machine has pressed keys later than they were due."""
+    played: dict[str, Any] = {}
+    for _ in range(6):
+        done = subprocess.run([sys.executable, str(BENCH), str(tmp_path_factory.mktemp("paused"))], capture_output=True, text=True, timeout=3600)
+        assert done.returncode == 0, done.stderr[-3000:]
+        played = json.loads(done.stdout.splitlines()[-1])
+        if played["late_s"] < 0.05:
+            break
+    return Path(played["folder"])
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +104,10 @@ def test_sessions_from_before_get_the_columns_from_their_events(folder: Path, tm
     old.mkdir()
     for name in ("session.json", "events.jsonl"):
         (old / name).write_bytes((folder / name).read_bytes())
-    now = read_table(folder)
+    now: Any = read_table(folder)
     pyarrow.parquet.write_table(now.drop_columns([*TRIAL_TIMING]), old / "responses.parquet")
-    assert read_table(old).equals(now)
-    assert read_table(old, ["trial_off_ms", "rt_ms"]).equals(now.select(["rt_ms", "trial_off_ms"]))
+    assert now.equals(read_table(old))
+    assert now.select(["rt_ms", "trial_off_ms"]).equals(read_table(old, ["trial_off_ms", "rt_ms"]))
     assert read_table(old, ["rt_ms"]).column_names == ["rt_ms"]
     info = read_session(old)
     info["apparatus"].pop("focus")  # nobody watched it then: not known is not none
@@ -137,4 +142,5 @@ def test_records_from_before_the_bound_are_read(folder: Path, tmp_path: Path) ->
     assert timing is not None
     assert timing.early_ms() is None
     assert "time stamps" not in verdict(timing).line
-    assert read_table(old).equals(read_table(folder))
+    then: Any = read_table(old)
+    assert then.equals(read_table(folder))

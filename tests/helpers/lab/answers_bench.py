@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # what all tests share
 
 from conditions import some_conditions
-from lab_bench import BLANK, Bench, pattern, screenshot, timed
+from window_bench import BLANK, Bench, pattern, screenshot, timed
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen

@@ -6,6 +6,7 @@ between a flip and its time stamp, or a press comes too late. What the record te
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -39,6 +40,8 @@ class Rehearsal(SimulatedParticipant):
         self.begun = self.steps = 0
         self.script: dict[tuple[int, int], Callable[[], object]] = {}
         self.asked: dict[tuple[int, int], Callable[[], object]] = {}
+        #: when the other hands were to press, on the window's clock
+        self.due: list[float] = []
 
     def start(self, context: TrialContext) -> Rehearsed:
         self.begun, self.steps = self.begun + 1, 0
@@ -52,7 +55,12 @@ class Rehearsal(SimulatedParticipant):
 
     def press(self, key: str, after: float) -> Callable[[], None]:
         """Have a key pressed so many seconds from now on, whatever else the hands are told: by other hands, with a connection of their own."""
-        return lambda: self.others.at(self.open().window.now() + after, InputEvent(key, hold=0.02))
+
+        def press() -> None:
+            self.due.append(self.open().window.now() + after)
+            self.others.at(self.due[-1], InputEvent(key, hold=0.02))
+
+        return press
 
     @cached_property
     def others(self) -> XTestInput:
@@ -129,7 +137,8 @@ def main(folder: Path) -> None:
         plan = plan_session(paradigm, 1, session_design(paradigm), {"list_length": [2]}, TRIALS)
         session = begin(folder / "data", paradigm, agent, plan, Request(source=str(file), extra={"study": {"name": "no thanks"}}))
         Runner(session, agent).run()
-    print(session.folder)
+    pressed = [when for _, when in agent.others.done_since(0)]
+    print(json.dumps({"folder": str(session.folder), "late_s": max(when - due for when, due in zip(pressed, agent.due, strict=True))}))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from lab_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot
+from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot
 
 from spanlab.agents.human import virtual_screen
 from spanlab.paradigms import Ask, Display, Percept

@@ -1,0 +1,25 @@
+"""Values as JSON and YAML have them, with types that can be relied on."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+
+def as_tuple(value: Any) -> Any:
+    """A list as a tuple, and anything else as it is."""
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+
+
+def as_levels(value: object) -> list[Any]:
+    """Several values as a list; one value as a list of it alone."""
+    return [*cast("tuple[Any, ...]", value)] if isinstance(value, (list, tuple)) else [value]
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """A mapping of JSON; an empty one for anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """A list of JSON; an empty one for anything else."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
