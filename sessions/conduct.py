@@ -5,10 +5,11 @@ The record of a chat model's session says more beside its answers: how its serve
 
 from __future__ import annotations
 
+import collections.abc
 import math
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,7 +51,7 @@ Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]
 
 
 @contextmanager
-def no_bar(title: str, status_line: Callable[[], str] | None) -> Generator[Progress]:
+def no_bar(title: str, status_line: Callable[[], str] | None) -> collections.abc.Generator[Progress]:
     """Progress that nobody looks at."""
     yield lambda done, total: None
 
