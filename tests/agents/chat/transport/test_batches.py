@@ -295,6 +295,7 @@ def test_a_key_is_in_no_file(run: Run, server: BatchServer, monkeypatch: pytest.
     assert not any(b"very-secret" in path.read_bytes() for path in Path("data").rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_step_of_a_batch_pays_for_nothing_twice(run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is on the disk, and at the provider, before and after every line of the record of batches: from each of these the session goes on."""
     left: list[tuple[Path, int]] = []
@@ -322,6 +323,7 @@ def test_a_kill_at_every_step_of_a_batch_pays_for_nothing_twice(run: Run, server
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_program_that_ends_while_it_waits_leaves_its_batch(run: Run, server: BatchServer, tmp_path: Path, how: signal.Signals) -> None:
     server.looks = None
