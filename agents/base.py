@@ -19,6 +19,8 @@ from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, Promp
 from ..paradigms.triggers import Triggers
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from ..paradigms.preview.example import ExampleDisplay
@@ -488,6 +490,9 @@ class ConcurrentAgent(Agent):
 
     def stop(self, why: str) -> None:
         """Begin nothing new from now on: what is under way ends, and an episode that wants more gets a :class:`Stopped`."""
+
+    def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Know, before the session begins or goes on, the folder of its record, and who hears what happens meanwhile."""
 
     def all_begun(self) -> None:
         """Every trial that is to come has begun, and no other begins."""

@@ -176,8 +176,6 @@ def carry_out(
     from ..agents.human.errors import Abandoned
 
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
-    if (chat := _chat(agent)) is not None:
-        chat.recorded_in(session.folder, watcher.say)
     try:
         runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
         with watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:

@@ -103,6 +103,8 @@ class Runner:
             when Ctrl-C has stopped it: pressed once, after an agent that is asked over a network has finished and kept what was under way.
         """
         self._ready()
+        if self._concurrent is not None:
+            self._concurrent.recorded_in(self.session.folder, self.say)
         with only_writer(self.session.folder), speak_as_recorded(self.session.info):
             events, lines = read_events(self.session.folder), read_transcript(self.session.folder)
             self._take_up(events, lines)

@@ -299,6 +299,7 @@ class ChatAgent(ConcurrentAgent):
         batches = self._client.batches
         return " · ".join(filter(None, (self.account.tally(), "" if batches is None else batches.tally)))
 
+    @override
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
         """Know the folder of the session, which has the record of its batches, and who hears what happens to them."""
         self._folder = folder

@@ -19,12 +19,15 @@ from chat_batches import BatchServer, batch_server
 from command_line import Run, complaint
 from session_tools import MEASURED, command
 
+from spanlab.agents import make_agent
 from spanlab.agents.chat.transport import batch_store
 from spanlab.agents.chat.transport.batch_store import BatchStore
+from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import PlannedTrial, Step, Trial, Truth
 from spanlab.sessions import Runner, read_responses, read_session
 from spanlab.sessions.record.reader import failed_trials, read_events
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
+from spanlab.sessions.session import reopen
 from spanlab.sessions.transcripts import Transcript
 
 QUICK = ["--care", "batch_poll_s=0.02"]
@@ -198,6 +201,15 @@ def test_not_waited_for(run: Run, server: BatchServer) -> None:
     assert run("resume", FOLDER)[0] == 0
     assert len(server.batches) == 1
     assert "in_batches" not in account_is_right(FOLDER, server)
+
+
+def test_a_runner_by_itself_sends_nothing_that_is_in_a_batch(run: Run, server: BatchServer) -> None:
+    """Whoever makes the runner: batches that are left are the record's, and looked at before anything is sent."""
+    server.looks = None
+    complaint(*run(*CD, "--batch", "--no-wait", *QUICK))
+    with pytest.raises(SpanLabError, match="8 requests of this session are in batch batch_1, which is in progress"):
+        Runner(reopen(FOLDER), make_agent("chat:m")).run()
+    assert server.asked_at_once == []
 
 
 def test_cancelled_and_then_one_by_one(run: Run, server: BatchServer) -> None:
