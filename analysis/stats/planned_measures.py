@@ -69,7 +69,7 @@ class PlannedSensitivity:
         spread = f"standard deviations: people {self.people:.2f}, condition within people {self.effect:.2f}, criterion {self.criterion_people:.2f}"
         question = "a choice between two sides" if self.forced else f"{self.signals:.0%} signals"
         planted = f"d′ {self.d_prime:.2f} and {self.d_prime + self.difference:.2f}"
-        return f"{_design(self.between)}: {planted}, {question}, mean criterion {self.criterion:.2f}; {spread}."
+        return f"{design_in_words(self.between)}: {planted}, {question}, mean criterion {self.criterion:.2f}; {spread}."
 
     def answers(self, people: int, trials: int) -> int:
         """How many numbers a simulated study takes."""
@@ -135,7 +135,7 @@ class PlannedTimes:
         """What is simulated, in a sentence."""
         spread = f"people {self.people:.0f} ms, condition within people {self.effect:.0f} ms, single times {self.trial:.0f} ms (tau {self.tau:.0f} ms)"
         means = f"mean reaction times of {self.rt:.0f} ms and {self.rt + self.difference:.0f} ms, {self.accuracy:.0%} of answers correct"
-        return f"{_design(self.between)}: {means}; standard deviations: {spread}."
+        return f"{design_in_words(self.between)}: {means}; standard deviations: {spread}."
 
     def answers(self, people: int, trials: int) -> int:
         """How many numbers a simulated study takes."""
@@ -154,7 +154,8 @@ class PlannedTimes:
         return found[0], found[1]
 
 
-def _design(between: bool) -> str:
+def design_in_words(between: bool) -> str:
+    """Who has which condition of a planned study."""
     return "Two groups of people, one in each condition" if between else "People who have both conditions"
 
 

@@ -22,7 +22,7 @@ from ...core.errors import SpanLabError
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import LEVEL
 from .mixed_model import Mixed
-from .planned_measures import chosen_conditions
+from .planned_measures import chosen_conditions, design_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,10 +86,9 @@ class Assumed:
     @property
     def words(self) -> str:
         """What is simulated, in a sentence."""
-        how = "two groups of people, one in each condition" if self.between else "people who have both conditions"
         spread = f"people {self.people:.2f}, condition within people {self.effect:.2f}, items {self.item:.2f}"
         spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
-        return f"{how.capitalize()}: {self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right; standard deviations in log odds: {spread}."
+        return f"{design_in_words(self.between)}: {self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right; standard deviations in log odds: {spread}."
 
     def answers(self, people: int, trials: int) -> int:
         """How many numbers a simulated study takes."""
