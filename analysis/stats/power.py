@@ -88,7 +88,8 @@ class Assumed:
         """What is simulated, in a sentence."""
         spread = f"people {self.people:.2f}, condition within people {self.effect:.2f}, items {self.item:.2f}"
         spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
-        return f"{design_in_words(self.between)}: {self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right; standard deviations in log odds: {spread}."
+        right = f"{self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right"
+        return f"{design_in_words(self.between)}: {right}; standard deviations in log odds: {spread}."
 
     def answers(self, people: int, trials: int) -> int:
         """How many numbers a simulated study takes."""

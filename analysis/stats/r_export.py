@@ -23,7 +23,7 @@ _SCRIPT = """# {title}
 #   brm({brms},
 #       data = d, family = bernoulli({link}), prior = c(prior(normal(0, {prior_sd:g}), class = b), prior(gamma(2, 2), class = sd)))
 library(lme4)
-here <- sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))
+here <- gsub("~+~", " ", sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE)), fixed = TRUE)  # Rscript writes spaces so
 folder <- if (length(here)) dirname(here) else "."
 d <- read.csv(file.path(folder, "{stem}.csv"), colClasses = c(cell = "factor"{classes}))
 model <- {call}

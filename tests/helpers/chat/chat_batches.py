@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from chat_servers import QuietHandler, served
 from chat_stub import completion
+from typing_extensions import override
 
 #: what becomes of a line: a reply, or a status with a body, or an error without a status; None: it is left out
 Outcome = str | tuple[int, dict[str, Any]] | dict[str, Any] | None
@@ -172,9 +173,7 @@ def batch_server(**options: Any) -> Iterator[BatchServer]:
     """The server, while it runs."""
     behaviour = BatchServer(**options)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def _answer(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
             path = self.path.partition("?")[0]
@@ -194,29 +193,16 @@ def batch_server(**options: Any) -> Iterator[BatchServer]:
                 self.end_headers()
                 self.wfile.write(body)
             except OSError:
-                pass
+                pass  # the client did not wait
 
+        @override
         def do_GET(self) -> None:
             self._answer()
 
+        @override
         def do_POST(self) -> None:
             self._answer()
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass
-
-    server = Server(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    behaviour.base_url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    try:
+    with served(Handler) as address:
+        behaviour.base_url = f"{address}/v1"
         yield behaviour
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

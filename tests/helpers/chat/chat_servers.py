@@ -42,14 +42,43 @@ class Tap:
     requests: list[Request] = field(default_factory=list)
 
 
+class QuietHandler(BaseHTTPRequestHandler):
+    """One that writes no line a request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing."""
+
+
+@contextmanager
+def served(handler: type[QuietHandler]) -> Iterator[str]:
+    """A server of this process, while it runs: its address."""
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # a client that was stopped in the middle of a request
+
+    server = Server(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @contextmanager
 def listening(answer: Callable[[Request], Answer]) -> Iterator[Tap]:
     """A server that keeps every request and answers with ``answer``."""
     tap = Tap("")
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers["content-length"]))
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(raw))
@@ -64,26 +93,9 @@ def listening(answer: Callable[[Request], Answer]) -> Iterator[Tap]:
             except OSError:
                 pass  # the client did not wait
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass  # a client that was stopped in the middle of a request
-
-    server = Server(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    tap.base_url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    try:
+    with served(Handler) as address:
+        tap.base_url = f"{address}/v1"
         yield tap
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def forwarding(root: str) -> Callable[[Request], Answer]:
