@@ -30,24 +30,6 @@ if TYPE_CHECKING:
 Outcome = Literal["answered", "omitted", "invalid"]
 
 
-class Stopped(SpanLabError):  # noqa: N818 - it is not a fault
-    """Something was not begun, since nothing new is to begin: the session is being stopped."""
-
-
-class Unobtainable(SpanLabError):  # noqa: N818 - it is not a fault of the session
-    """A trial failed, and asking again does not help; others may.
-
-    Parameters
-    ----------
-    message : why, in a sentence
-    bearable : of the trials of a session, the share that may be missing before it stops
-    """
-
-    def __init__(self, message: str, bearable: float) -> None:
-        super().__init__(message)
-        self.bearable = bearable
-
-
 class Sentences(TypedDict):
     """What a chat model is told of a kind of question: ``legend`` in the instructions, ``question`` with what is said beside it whenever it is asked, and
     ``form``, how the reply is to be written, where nothing else is said of it."""
@@ -125,19 +107,6 @@ class Shown:
     shown_frames: int
     dropped_frames: int
     onset_bound_ms: float | None = None
-
-
-class TrialCut(Exception):  # noqa: N818 - named as what happened
-    """A trial cannot count any more, because of what happened in the step under way: it is cut off, and replaced.
-
-    Parameters
-    ----------
-    why : what happened, in a word for the record
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,8 +166,7 @@ class _Look:
 
 
 def _stimuli(step: Step) -> Iterator[Stimulus]:
-    percepts = step.feedback.values() if step.feedback is not None else [step.percept]
-    return (display.stimulus for percept in percepts for display in percept.displays)
+    return (display.stimulus for percept in step.percepts for display in percept.displays)
 
 
 def _not_for_networks(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -207,6 +207,11 @@ class Step:
     percept: Percept
     truth: Truth
     feedback: Mapping[Verdict, Percept] | None = None
+
+    @property
+    def percepts(self) -> Sequence[Percept]:
+        """What may be shown: one percept, or one for each verdict on the answer before."""
+        return [self.percept] if self.feedback is None else [*self.feedback.values()]
 
     def shown_after(self, verdict: Verdict) -> Percept:
         """The percept of this step, given the verdict on the last answer."""

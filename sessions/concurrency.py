@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ..agents.base import Agent, ConcurrentAgent, Stopped
+from ..agents.base import Agent, ConcurrentAgent
+from ..agents.interruptions import Stopped
 
 _Trial = TypeVar("_Trial")
 

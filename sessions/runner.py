@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, TrialCut, Unobtainable, WindowAgent, WindowEpisode
+from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, WindowAgent, WindowEpisode
+from ..agents.interruptions import TrialCut, Unobtainable
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
@@ -248,7 +249,7 @@ class Runner:
         for planned in self.session.plan:
             if planned.draws is not None or all(planned.levels != other.levels for other in kinds):
                 kinds.append(planned)
-        return [percept for planned in kinds for step in self._steps(self.compile(planned)) for percept in _percepts(step)]
+        return [percept for planned in kinds for step in self._steps(self.compile(planned)) for percept in step.percepts]
 
     async def _one_by_one(self, pending: Sequence[PlannedTrial], flow: ParticipantFlow | None) -> None:
         before: PlannedTrial | None = None
@@ -420,7 +421,7 @@ class Runner:
         steps = self._steps(trial)
         episode = check_episode(self.agent, self.agent.start(self.context(planned, trial)))
         if (at_window := self._at_window(episode)) is not None:
-            at_window.prepare([display for step in steps for percept in _percepts(step) for display in percept.displays])
+            at_window.prepare([display for step in steps for percept in step.percepts for display in percept.displays])
         return trial, steps, episode
 
     def _at_window(self, episode: Episode) -> WindowEpisode | None:
@@ -490,10 +491,6 @@ def _each_asks(steps: Sequence[Step]) -> bool:
     """Whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that would have to be finished first."""
     asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
     return len(asks) > 1 and all(asks)
-
-
-def _percepts(step: Step) -> list[Percept]:
-    return list(step.feedback.values()) if step.feedback is not None else [step.percept]
 
 
 def _apart(info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> Runner:

@@ -10,7 +10,8 @@ from typing import Any
 from typing_extensions import override
 
 from ...paradigms import Ask, Percept, ResponseKind, Truth
-from ..base import Episode, Journal, Response, Unobtainable
+from ..base import Episode, Journal, Response
+from ..interruptions import Unobtainable
 from .conversation import Conversation, remembered
 from .likelihoods import Likelihoods, Scorer
 from .memory import Past

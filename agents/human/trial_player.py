@@ -11,7 +11,8 @@ from typing import Any
 from ...paradigms import Ask, Display, Percept, Prompt, ResponseKind, Verdict
 from ...paradigms.responses.keys import is_button
 from ...stimuli.kinds.plain import Tone
-from ..base import Response, Shown, TrialCut
+from ..base import Response, Shown
+from ..interruptions import TrialCut
 from .display.surface import ACKNOWLEDGE
 from .input.answering import AnswerSheet, Press
 from .input.refractory import TOO_SOON

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...agents.base import TrialContext, Unobtainable
+from ...agents.base import TrialContext
 from ...agents.chat.agent import ChatAgent
 from ...agents.chat.cost.estimate import Estimate, counter_for
 from ...agents.chat.cost.estimate import sent as tokens_of
@@ -25,6 +25,7 @@ from ...agents.chat.likelihoods import Likelihoods
 from ...agents.chat.memory import Before
 from ...agents.chat.messages import Reply, Request
 from ...agents.chat.transport.faults import Departures
+from ...agents.interruptions import Unobtainable
 from ...core.atomic_files import only_writer, whole_file, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end

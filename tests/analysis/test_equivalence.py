@@ -133,6 +133,7 @@ def test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared(
     assert far["alike"] == "further apart than 6 points"
 
 
+@pytest.mark.slow
 def test_the_page_says_alike_only_within_a_margin(tmp_path: Path) -> None:
     data = tmp_path / "switching.parquet"
     switchers(0.85).to_parquet(data)

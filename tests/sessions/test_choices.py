@@ -123,7 +123,14 @@ class Forged:
         return replace(step, truth=Truth(next(other for other in (ask.kind.guess(random) for _ in range(100)) if other != step.truth.answer)))
 
 
-@pytest.mark.parametrize(("name", "settings"), [("vsr", []), ("cd", ["practice=feedback"]), ("nback_verbal_feedback", ["conversation_window=1"])])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("vsr", []),
+        pytest.param("cd", ["practice=feedback"], marks=pytest.mark.slow),
+        pytest.param("nback_verbal_feedback", ["conversation_window=1"], marks=pytest.mark.slow),
+    ],
+)
 def test_no_request_depends_on_what_is_right(run: Run, server: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: list[str]) -> None:
     paradigm = load_paradigm(name)
     levels = {factor: [declared.levels[0]] for factor, declared in paradigm.factors.items() if declared.mode == "crossed"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ....core.errors import SpanLabError
-from ...base import Stopped
+from ...interruptions import Stopped
 from ..cost.account import Account, Held
 from ..messages import Reply
 from .batch_api import URL, BatchApi, BatchStatus

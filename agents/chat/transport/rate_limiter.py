@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from ...base import Stopped
+from ...interruptions import Stopped
 from .pace import Bucket, Pace
 
 #: where a limit begins that follows the server

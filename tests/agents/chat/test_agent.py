@@ -19,9 +19,10 @@ from chat_servers import Answer, Request, Tap, listening, real_cache, recording
 from chat_trials import brief, context, converse, hold
 from words_solver import solve
 
-from spanlab.agents.base import Response, Unobtainable
+from spanlab.agents.base import Response
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.servers.scripted import ScriptedServer, demonstration_rules
+from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Trial, compile_trial, load_paradigm
 from spanlab.sessions.record.transcript_file import read_transcript, replies_by_trial

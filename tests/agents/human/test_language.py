@@ -76,7 +76,7 @@ async def _shown(paradigm: Paradigm, words: dict[str, str]) -> Seeing:
     player: Any = Seeing()
     episode = ParticipantEpisode(player, words=words)
     trial = compile_trial(paradigm, paradigm.combinations()[0], seed=1)
-    given = [percept for step in trial.steps for percept in (list(step.feedback.values()) if step.feedback else [step.percept])]
+    given = [percept for step in trial.steps for percept in step.percepts]
     episode.prepare([display for percept in given for display in percept.displays])
     for percept in given:
         episode.announce_next(percept)

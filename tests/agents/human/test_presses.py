@@ -59,6 +59,7 @@ def two_at_once(facts: dict[str, Any]) -> int:
     return sum(one[0] == other[0] for one, other in itertools.pairwise(facts["touches"]))
 
 
+@pytest.mark.slow
 def test_presses_are_all_there_and_in_their_steps() -> None:
     facts = thousand(80)
     found = errors(facts)

@@ -170,6 +170,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_trials_compiled_meanwhile_are_those_compiled_ahead(trained: Path, tmp_path: Path) -> None:
     train(config(compile="meanwhile"), out=tmp_path, progress=False)
     theirs = weights(trained)

@@ -18,10 +18,11 @@ import numpy as np
 from dial_scene import dials
 from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot, timed
 
-from spanlab.agents.base import Option, TrialContext, TrialCut
+from spanlab.agents.base import Option, TrialContext
 from spanlab.agents.human import Abandoned, SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages.sheets import Page, lay_out
+from spanlab.agents.interruptions import TrialCut
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, SerialOrder, TypedText

@@ -135,6 +135,7 @@ def standing_out(options: list[list[int]]) -> list[int]:
     return [place for place, own in enumerate(apart) if sorted(own) == [0, *[6] * 7]]
 
 
+@pytest.mark.slow
 def test_options_differ_from_one_another_as_corrected_and_some_are_the_same_as_published() -> None:
     corrected = [item for pair in many("cs", "items", "corrected", storage="visual")[:2000] for item in pair]
     assert all(len(set(one) ^ set(other)) == 6 for item in corrected for one, other in combinations(item["options"], 2))

@@ -14,10 +14,10 @@ from chat_chaos import ANSWERS, CHAOS, session_table
 from chat_servers import Stub, stub
 from effort import HANGS_S
 
-from spanlab.agents.base import Stopped
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
+from spanlab.agents.interruptions import Stopped
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
@@ -203,6 +203,7 @@ def _chaos(tmp_path: Path, blocks: int, request_limits: RequestLimits) -> Counte
     return faults
 
 
+@pytest.mark.slow
 def test_a_session_before_a_server_that_fails_three_times_in_ten(tmp_path: Path) -> None:
     faults = _chaos(tmp_path, 5, RequestLimits(concurrency=8, timeout_s=1.5, max_retries_begun=12))
     assert {"rate_limit", "server", "connection", "garbage"} <= set(faults)
