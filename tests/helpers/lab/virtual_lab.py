@@ -174,8 +174,11 @@ class VirtualStage(Stage):
 def presses(kind: ResponseKind, value: Any, when: float) -> list[Press]:
     """An answer by keys where there are keys, else by clicks; the last press comes at ``when``."""
     surface = kind.surface()
+    if surface.dial is not None:
+        x, y = surface.dial.place_of(value)
+        return [Press("click", when, x=x, y=y)]
     found: list[Press] = []
-    for part in value if isinstance(value, tuple) else (value,):
+    for part in kind.values_of(value):
         key = next((key for key, stands_for in surface.keys if stands_for == part), None)
         region = next((region for region in surface.regions if region.value == part), None)
         if key is not None:
@@ -184,6 +187,7 @@ def presses(kind: ResponseKind, value: Any, when: float) -> list[Press]:
             found.append(Press("click", 0.0, x=(region.x0 + region.x1) / 2, y=(region.y0 + region.y1) / 2))
     if surface.several:
         found.append(Press("key", 0.0, key=CONFIRM_KEYS[0]))
+    assert found, f"nothing can be pressed for the answer {value!r} to a question of the kind {kind.name}"  # it would be waited for without end
     first = when - 0.01 * (len(found) - 1)
     return [Press(press.device, first + 0.01 * number, press.key, press.x, press.y) for number, press in enumerate(found)]
 
