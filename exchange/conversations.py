@@ -72,28 +72,39 @@ def conversations(shared: SharedSession, data: SharedData, *, practice: bool = T
         when a display cannot be said in words.
     """
     session = same_trials(shared.folder)
-    language = "en" if "en" in session.paradigm.instructions else str(session.info["language"])
-    settings = ChatSettings.read({"instructions_as": "system"})
     taken = list(taken_trials(session, read_events(shared.folder), practice=practice and not per_trial))
+    if per_trial:
+        yield from (trial_in_words(session, one, shared, data) for one in taken)
+        return
     turns: list[Turn] = []
     past: Past | None = None
     for place, one in enumerate(taken):
-        before = Before() if past is None or per_trial else Before(trials=(past,))
-        past = _told(session, one, settings, language, before, shared.free and not data.options.free_text)
-        turns += _turns([*past.messages, *(Message("user", parts) for parts in past.left)])
-        if per_trial:
-            yield _merged(turns)
-            turns = []
-            continue
+        past = _told(session, one, Before() if past is None else Before(trials=(past,)), shared.hides_text(data.options))
+        turns += _turns_of(past)
         following = taken[place + 1] if place + 1 < len(taken) else None
-        turns += [("user", sentence) for sentence in said_after(session.paradigm, one, following, language)]
+        turns += [("user", sentence) for sentence in said_after(session.paradigm, one, following, _language(session))]
     if turns:
         yield _merged(turns)
 
 
-def _told(session: Session, one: TakenTrial, settings: ChatSettings, language: str, before: Before, hidden: bool) -> Past:
+def trial_in_words(session: Session, one: TakenTrial, shared: SharedSession, data: SharedData) -> list[Turn]:
+    """A trial as a conversation of its own, with the instructions.
+
+    Raises
+    ------
+    SpanLabError
+        when a display cannot be said in words.
+    """
+    return _merged(_turns_of(_told(session, one, Before(), shared.hides_text(data.options))))
+
+
+def _language(session: Session) -> str:
+    return "en" if "en" in session.paradigm.instructions else str(session.info["language"])
+
+
+def _told(session: Session, one: TakenTrial, before: Before, hidden: bool) -> Past:
     """A trial with the answers that were given in it."""
-    paradigm = session.paradigm
+    paradigm, language, settings = session.paradigm, _language(session), ChatSettings.read({"instructions_as": "system"})
     kinds = dict.fromkeys(step.percept.ask.kind for step in one.trial.steps if step.percept.ask is not None)
     instructions = paradigm.instructions_in(language, one.trial.levels, False)
     context = TrialContext(paradigm.name, paradigm.title, language, instructions, tuple(kinds), practice=is_practice(one.key))
@@ -109,7 +120,8 @@ def _told(session: Session, one: TakenTrial, settings: ChatSettings, language: s
     return conversation.ended()
 
 
-def _turns(messages: Sequence[Message]) -> list[Turn]:
+def _turns_of(past: Past) -> list[Turn]:
+    messages = [*past.messages, *(Message("user", parts) for parts in past.left)]
     return [(message.role, "\n\n".join(part.text for part in message.parts if isinstance(part, Text))) for message in messages]
 
 
@@ -124,15 +136,21 @@ def _merged(turns: Sequence[Turn]) -> list[Turn]:
     return merged
 
 
+def recorded_by_trial(sessions: Sequence[SharedSession], report: Report) -> list[SharedSession]:
+    """All but large sessions, whose trials are not recorded one by one; reports how many are left out."""
+    whole = [one for one in sessions if PARTS not in one.info]
+    if left := len(sessions) - len(whole):
+        report.note(f"NOTE {counted(left, 'large session')} {'is' if left == 1 else 'are'} left out: the trials of large sessions are not recorded one by one")
+    return whole
+
+
 def _in_words(sources: Sequence[str], options: TextSharing, report: Report, output: Path) -> tuple[SharedData, list[SharedSession]]:
     """The sessions that are written; tells which are not."""
     data = gather(sources, options, report, output)
     wanted = [one for one in data.sessions if one.person or options.machines]
     if left := len(data.sessions) - len(wanted):
         report.note(f"NOTE {counted(left, 'session')} of machines {'is' if left == 1 else 'are'} left out; --machines writes them, too")
-    whole = [one for one in wanted if PARTS not in one.info]
-    if left := len(wanted) - len(whole):
-        report.note(f"NOTE {counted(left, 'large session')} {'is' if left == 1 else 'are'} left out: the trials of large sessions are not recorded one by one")
+    whole = recorded_by_trial(wanted, report)
     if not whole:
         raise SpanLabError(
             "nothing is left to write: " + ("no session is that of a person (--machines writes those of machines)" if not wanted else "see above")

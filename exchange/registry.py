@@ -13,6 +13,7 @@ from .bids import Bids
 from .conversations import ChatJsonl, Psych101
 from .csv_tables import CsvTables
 from .format import Format
+from .inspect_logs import InspectLogs
 from .nback.format import NBackBlocks, NBackResults
 from .psychds import PsychDS
 from .trials_format import TrialsFormat
@@ -26,7 +27,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS, CsvTables, Psych101, ChatJsonl):
+        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS, CsvTables, Psych101, ChatJsonl, InspectLogs):
             self.register(format_)
 
     @override

@@ -93,6 +93,10 @@ class SharedSession:
     finished: bool
     free: bool
 
+    def hides_text(self, options: Sharing) -> bool:
+        """Whether its answers may be free text, and such text is not to be shared."""
+        return self.free and not options.free_text
+
     @property
     def task(self) -> str:
         """The paradigm's name, with letters and digits only."""
@@ -157,7 +161,7 @@ class SharedData:
         """The rows of a response table without the columns and rows that are not shared."""
         for row in rows:
             shared = {name: value for name, value in row.items() if self.has(name)}
-            if session.free and not self.options.free_text and isinstance(row.get("answer"), str) and row["answer"] != row.get("correct_answer"):
+            if session.hides_text(self.options) and isinstance(row.get("answer"), str) and row["answer"] != row.get("correct_answer"):
                 shared["answer"] = OTHER
             yield shared
 
