@@ -2,7 +2,7 @@
 # make test        style, types and the quick tests (minutes)          make test-all         also kills, soaks and servers
 # make setup       only the set-up                                     make test-servers     tiny chat models (compiles, the first time)
 # make lint        only style and types                                make bench            speed, measured here
-# make clean       remove what these made, except data                 make docs         what documents have from the code; the papers' pages
+# make clean       remove what these made, except data                 make docs         the site, build/site/index.html, from documents and code
 # Every target sets up what it needs; a second run starts at once.
 
 # One more than the cores of a small machine: some tests wait for real time, such as those at a window.
@@ -42,11 +42,12 @@ test-servers: setup
 	@.venv/bin/python tests/servers/install.py
 	@.venv/bin/python -m pytest -m servers tests/servers $(ARGS)
 
-# Sessions are kept in runs/, so that a second run makes the pages at once.
+# First what documents have from the code, then the papers' pages, whose sessions are kept in runs/, so that a second run makes them at once; then the site.
 docs: setup
 	@.venv/bin/python scripts/docs.py
 	@.venv/bin/spanlab reproduce worm -o docs/reproduction/worm --data runs/reproduction
 	@.venv/bin/spanlab reproduce nback -o docs/reproduction/nback --data runs/reproduction
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 bench: setup
 	@.venv/bin/python benchmarks/run.py $(ARGS)

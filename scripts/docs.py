@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+import docs_reference
 import gallery
 from pydantic import BaseModel
 
@@ -332,6 +333,8 @@ def generators() -> dict[str, Callable[[], str]]:
         "overview": lambda: overview(0),
         "functions by domains": lambda: overview(1),
         "gallery": gallery.page,
+        "commands": docs_reference.commands,
+        "public functions": docs_reference.public_functions,
         "ours": ours,
         "composition": composition,
     }
@@ -343,7 +346,8 @@ def filled(text: str, parts: dict[str, Callable[[], str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    parts, stale, seen = generators(), [], set()
+    parts, seen = generators(), set[str]()
+    stale = docs_reference.stale_schemas(ROOT / "docs", write="--check" not in arguments)
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         seen |= {match["name"] for match in _PART.finditer(text)}

@@ -1,0 +1,93 @@
+"""What ``mkdocs build`` does besides: documents link to files of the repository, and the site has those, too.
+
+A link that leads out of ``docs/`` gets a page ``source/PATH`` with the text of the file, or with the list of a folder's files. The changes and
+the notes for contributors lie at the root of the repository and are pages of the site.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.structure.files import Files
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+#: documents of the root, as pages
+ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_LINK = re.compile(r"(?<=\]\()(?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
+_COMMENT = re.compile(r"^<!--.*?-->$", re.MULTILINE)
+_LEXERS = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".cff": "yaml", ".R": "r", ".md": "markdown"}
+#: longer lists of files and longer files are not shown
+_MOST = 200_000
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that do not lie in ``docs/``."""
+    from mkdocs.structure.files import File
+
+    pages = {page: (ROOT / document).read_text(encoding="utf-8") for document, page in ROOT_PAGES.items()}
+    wanted = {path for document in [*DOCS.glob("*.md"), *(ROOT / name for name in ROOT_PAGES)] for path in _outside(document)}
+    for path in sorted(wanted):
+        members = _members(path) if path.is_dir() else []
+        pages[_page_of(path)] = _listing(path, members) if path.is_dir() else _text_of(path)
+        pages.update({_page_of(member): _text_of(member) for member in members})
+    for uri, text in pages.items():
+        files.append(File.generated(config, uri, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead links to pages of this site, and leave out comments: what is below one is a block of its own."""
+    uri = page.file.src_uri
+    if uri.startswith("source/"):
+        return markdown
+    folder = ROOT if uri in ROOT_PAGES.values() else DOCS
+    return _LINK.sub(lambda found: _lead(found, folder), _COMMENT.sub("", markdown))
+
+
+def _lead(found: re.Match[str], folder: Path) -> str:
+    """A link of a document in ``folder``, for a page at the root of the site."""
+    path, anchor = (folder / found["target"]).resolve(), found["anchor"] or ""
+    if path.is_relative_to(DOCS):
+        return path.relative_to(DOCS).as_posix() + anchor
+    if path.is_relative_to(ROOT) and path.exists():
+        return _page_of(path) + anchor
+    return found[0]
+
+
+def _outside(document: Path) -> list[Path]:
+    """The files and folders of the repository, but not of ``docs/``, that a document links to."""
+    targets = [(document.parent / found["target"]).resolve() for found in _LINK.finditer(document.read_text(encoding="utf-8"))]
+    return [path for path in targets if path.is_relative_to(ROOT) and not path.is_relative_to(DOCS) and path.exists() and path.name not in ROOT_PAGES]
+
+
+def _page_of(path: Path) -> str:
+    """The page of a file or folder of the repository."""
+    name = path.relative_to(ROOT).as_posix()
+    return ROOT_PAGES.get(name) or f"source/{name}{'/index.md' if path.is_dir() else '.md'}"
+
+
+def _members(folder: Path) -> list[Path]:
+    """The texts that lie in a folder."""
+    return sorted(path for path in folder.iterdir() if path.suffix in _LEXERS and path.stat().st_size < _MOST)
+
+
+def _text_of(path: Path) -> str:
+    """A page with the text of a file, in a fence that is longer than any in it."""
+    text = path.read_text(encoding="utf-8")
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"^`{3,}", text, re.MULTILINE))])
+    return f"{_HEAD}# {path.relative_to(ROOT).as_posix()}\n\n{fence}{_LEXERS.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
+
+
+def _listing(folder: Path, members: list[Path]) -> str:
+    here = posixpath.dirname(_page_of(folder))
+    lines = [f"* [{path.name}]({posixpath.relpath(_page_of(path), here)})\n" for path in members]
+    return f"{_HEAD}# {folder.relative_to(ROOT).as_posix()}\n\n{''.join(lines)}"
+
+
+#: these pages are found by links; searches are for documents
+_HEAD = "---\nsearch: {exclude: true}\n---\n\n"
