@@ -135,7 +135,7 @@ def _line(row: Mapping[Any, Any], differences: Mapping[str, Difference], looks: 
     at, low, high = (mine.share, mine.share_low, mine.share_high) if mine is not None and use else (row["mean"], row["low"], row["high"])
     people = (mine.people, mine.people_low, mine.people_high) if mine is not None and use else (math.nan,) * 3
     if row["agent_kind"] == PARTICIPANT.name and not use:  # where the others are held against them
-        other = next((one for one in differences.values() if one.people == one.people), None)
+        other = next((one for name, one in differences.items() if name != row["agent"] and one.people == one.people), None)
         if other is not None:
             at, low, high = people = (other.people, other.people_low, other.people_high)
     interval = between(low, high)

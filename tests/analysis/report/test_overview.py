@@ -72,6 +72,16 @@ def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
     assert f"{order['fit'][0]:.2f}" in text
 
 
+def test_people_stand_where_the_models_bands_are_and_not_where_published_people_are(tmp_path: Path) -> None:
+    mixed(*crowd(), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
+    html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
+    places = {row["agent"]: row for row in pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").to_dict("records")}
+    assert places["People (n = 8)"]["against"] == "Avons 1998 (people)"
+    (drawn,) = re.findall(r"<title>People \(n = 8\): (\d+)% right", html)
+    assert int(drawn) == round(100 * places["network:alike"]["people"])
+    assert int(drawn) != round(100 * places["People (n = 8)"]["people"])
+
+
 def test_without_several_people_it_is_said_that_there_is_no_leaderboard(tmp_path: Path) -> None:
     mixed(*crowd(1), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
     text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
