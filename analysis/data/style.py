@@ -195,6 +195,8 @@ class Look:
 
 
 _SOLID, _DASHED = (1, 0), (6, 3)
+#: The kind in the look of a condition, where lines are conditions and no answerers.
+CONDITION = "condition"
 
 #: Colours (on white, on black) and shapes of conditions, where lines are conditions and no answerers: after Okabe & Ito, as above; ordered ones from dark to
 #: light along viridis, without its pale end.
@@ -220,6 +222,22 @@ def unasked(agents: Sequence[Look]) -> list[str]:
     only yardsticks, all are shown."""
     others = [look for look in agents if look.kind != GROUP_MEANS and not kind_named(look.kind).yardstick]
     return [look.label for look in agents if look.kind in (CHANCE.name, IDEAL.name)] if others else []
+
+
+#: Of more machines than this in one figure, none has points, intervals or a place in its legend.
+MOST_MACHINES = 20
+
+
+def crowd(agents: Sequence[Look]) -> list[str]:
+    """The machines of a figure that has too many for each line to be followed (:data:`MOST_MACHINES`): they are drawn thin; nobody where there are fewer."""
+    machines = [look.label for look in agents if look.kind != CONDITION and kind_named(look.kind).role in ("model", "script", "replay")]
+    return machines if len(machines) > MOST_MACHINES else []
+
+
+def thin_lines(agents: Sequence[Look]) -> str:
+    """The sentence of a caption about :func:`crowd`, after a space; empty where there is none."""
+    many = len(crowd(agents))
+    return f" Thin lines: {many} machines, without points and bars; the table has all of them." if many else ""
 
 
 def competitors(table: pd.DataFrame) -> pd.DataFrame:
@@ -275,5 +293,5 @@ def condition_looks(labels: Sequence[str], *, ordered: bool = False) -> list[Loo
         colours = _ORDERED if ordered else _NAMED
         place = round(number * (len(colours) - 1) / max(1, len(labels) - 1)) if ordered else number % len(colours)
         dash = _SOLID if ordered or number < len(colours) else _DASHED
-        looks_of.append(Look(label, "condition", *colours[place], dash, 2.0, _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)], 46))
+        looks_of.append(Look(label, CONDITION, *colours[place], dash, 2.0, _SHAPES[(number + 3 * (number // len(_NAMED))) % len(_SHAPES)], 46))
     return looks_of[::-1]

@@ -21,8 +21,8 @@ _DETECTED = Sensitivity(("measure", "set_size"))
 _PARTS = Sensitivity(("measure", "list_length"))
 _CHOSEN = Sensitivity(("measure", "set_size"), "forced choice", ("d′", "side bias"))
 _DETECTION = (
-    "A hit is a change, an asymmetry or a difference that was said to be one, a false alarm one that was said and was not there: d′ = z(H) − z(F), criterion = "
-    "−(z(H) + z(F)) / 2, above 0 for somebody who rarely says so. Half an answer is added to each count (log-linear)."
+    "A hit is something to detect (a change, an asymmetry, a difference, an old item) that was reported, a false alarm a report where it was not "
+    "there: d′ = z(H) − z(F), criterion = −(z(H) + z(F)) / 2, above 0 for somebody who rarely reports it. Half an answer is added to each count (log-linear)."
 )
 _OURS = (
     Effect(

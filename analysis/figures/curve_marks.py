@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.style import Look, unasked
+from ..data.style import Look, crowd, unasked
 from .sheet import text_width
 
 if TYPE_CHECKING:
@@ -142,12 +142,13 @@ def curve_points(
     drawn = set(curve["agent"])
     everybody = [look for look in agents if look.label in drawn]
     aside = [] if yardsticks else unasked(everybody)  # in the middle, so that nobody steps aside for those who are not seen
-    present = [look for look in everybody if look.label not in aside]
+    thin = crowd(everybody)
+    present = [look for look in everybody if look.label not in {*aside, *thin}]
     # people in the middle, on the true position; machines to both sides
     places: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
     if in_order:
         places = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
-    places |= dict.fromkeys(aside, 0.0)
+    places |= dict.fromkeys([*aside, *thin], 0.0)
     widest = (0.5 if in_order else 0.36) / max(1, len(present))
     grid = sorted(curve[over].dropna().astype(float).unique())
     step = min((right - left for left, right in pairwise(grid)), default=1.0)
@@ -177,6 +178,7 @@ def curve_points(
                     "range": f"{format_value(low)} to {format_value(high)}" if low is not None else (row["note"] or "none"),
                     "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
                 }
+                | ({"crowd": True} if look.label in thin else {})
                 | ({"panel": panel_label(row[panel])} if panel else {})
             )
     if each is not None:
@@ -237,13 +239,14 @@ def curve_layers(
     Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown, ``labels`` whether names at ends of lines are.
     """
     labels, drawn = [look.label for look in agents], set(curve["agent"])
-    off = [] if yardsticks else unasked([look for look in agents if look.label in drawn])
+    there = [look for look in agents if look.label in drawn]
+    off, thin = [] if yardsticks else unasked(there), set(crowd(there))
     legend = {
         "orient": "bottom",
         "columns": 3,
         "title": None,
         "symbolOpacity": 1,
-        "values": [label for label in labels[::-1] if label in drawn and label not in off],
+        "values": [label for label in labels[::-1] if label in drawn and label not in off and label not in thin],
     }
     agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
     colour = agent | {"legend": legend}
@@ -282,6 +285,7 @@ def curve_layers(
         {"field": "n", "type": "nominal"},
     ]
     shown = {"filter": "datum.role == 'curve' && indexof(hidden, datum.agent) < 0"}
+    alone = [shown, *([{"filter": "!datum.crowd"}] if thin else [])]
     inside = {"clip": True} if vertical.get("clip") else {}
     guess = {
         "transform": [{"filter": "datum.role == 'chance'"}],
@@ -301,18 +305,19 @@ def curve_layers(
     lacked = [without, named] if lacking else []
     faint = {"condition": {"test": "datum.faint", "value": 0.4}, "value": 1}
     spread = {
-        "transform": [shown, {"filter": "intervals"}],
+        "transform": [*alone, {"filter": "intervals"}],
         "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.55, "clip": True},
         "encoding": {"x": x, "y": {"field": "low"} | upright, "y2": {"field": "high"}, "color": colour, "strokeOpacity": faint},
     }
-    dashes, widths = each([list(look.dash) for look in agents]), each([look.width for look in agents], "ordinal")
+    dashes, widths = each([list(look.dash) for look in agents]), each([0.8 if look.label in thin else look.width for look in agents], "ordinal")
+    strength = {"opacity": each([0.3 if look.label in thin else 0.95 for look in agents], "ordinal")} if thin else {}
     lines = {
         "transform": [shown],
         "mark": {"type": "line", "strokeCap": "butt", "opacity": 0.95, **inside},
-        "encoding": place | {"color": colour, "strokeDash": dashes, "strokeWidth": widths, "order": order},
+        "encoding": place | {"color": colour, "strokeDash": dashes, "strokeWidth": widths, "order": order} | strength,
     }
     points = {
-        "transform": [shown],
+        "transform": alone,
         "mark": {"type": "point", "filled": True, "opacity": 1, "strokeWidth": 1.4, **inside},
         "encoding": place
         | {

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..data.scoring import WHO
-from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks
+from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
@@ -198,7 +198,8 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     people = f" {means}" if len(individual_rows) < len(table) else ""
     oracle = " Simulated observers were given the correct answers." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."
-    return f"{effect.method} {drawn}{dotted}{people}{oracle}{cut}"
+    thin = "" if conditions else thin_lines(looks_of(individual_rows))
+    return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}"
 
 
 def _proportion(effect: Effect) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
 from ..data.scoring import WHO, Scored, has_blocks, plural
-from ..data.style import Look, condition_looks
+from ..data.style import Look, condition_looks, thin_lines
 from ..nback.cells import AVERAGED, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, gridded_blocks
 from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, printed_cells, printed_name, variant_of
@@ -225,7 +225,7 @@ def _over_n(
     spread = options.pop("spread", BAR_LABELS[bars])
     if options.get("marks") != "bars":
         chance = " Dotted: chance." if table["chance"].notna().any() else ""
-        explanation = f"{explanation} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}"
+        explanation = f"{explanation} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}{thin_lines(looks)}"
     parts = [(heading, with_bars(part, bars)) for heading, part in rows]
     shown = table[table["measure"].isin(measures)][[name for name in _SHOWN if name in table.columns]]
     return Computed(

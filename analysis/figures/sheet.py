@@ -171,10 +171,11 @@ def legend_of(spec: Mapping[str, Any], agents: Sequence[Look]) -> list[Look]:
     """The answerers in the legend of a declaration, people first; empty where it has no legend, or one of something else."""
     rows = [row for row in spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
     there = {row["agent"] for row in rows if "agent" in row}
+    thin = {row["agent"] for row in rows if row.get("crowd")}
     if not there <= {look.label for look in agents} or not _has_legend(spec):
         return []
     off = {name for one in spec.get("params", ()) if one.get("name") == "hidden" for name in one.get("value") or ()}
-    return [look for look in reversed(agents) if look.label in there - off]
+    return [look for look in reversed(agents) if look.label in there - off - thin]
 
 
 def _has_legend(part: Any) -> bool:

@@ -172,8 +172,8 @@ def histograms_chart(bars: pd.DataFrame, *, title: str) -> dict[str, Any]:
     zero = alt.Chart().mark_rule(color="#8a8a8a", strokeDash=[1.5, 2.5], strokeWidth=1).encode(x=alt.datum(0))
     facet = alt.Facet("pair:N", sort=panels, header=alt.Header(title=None, labelAnchor="middle", labelFontSize=11))
     chart = alt.layer(drawn, zero).properties(width=112, height=62).facet(facet=facet, columns=min(5, max(1, len(panels))), data=alt.InlineData(values=[]))
-    chart = chart.resolve_scale(y="independent")
-    return declared(chart.properties(title=title_lines(title, ""), spacing={"row": 42, "column": 40}, bounds="flush"), rows)
+    chart = chart.resolve_scale(x="independent", y="independent")  # a shared axis would be drawn below empty places of the last row, too
+    return declared(chart.properties(title=title_lines(title, ""), spacing={"row": 52, "column": 40}, bounds="flush"), rows)
 
 
 def positions_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:

@@ -32,12 +32,14 @@ class Shown:
     Parameters
     ----------
     agents, off : who is in it, people first, and who of them is not shown at first
+    crowd : who of them are thin lines, of which there are many
     bars, chance : whether it has intervals that can be switched off, and a line of chance
     """
 
     figure: Figure
     agents: tuple[str, ...]
     off: tuple[str, ...]
+    crowd: tuple[str, ...]
     bars: bool
     chance: bool
     tables: tuple[PageTable, ...]
@@ -102,13 +104,14 @@ def _command(name: str, computed: Computed, paradigm: str, file: str, commands: 
     return commands.figure(CONDITIONS.name if computed.asked else name, paradigm, file, computed.asked)
 
 
-def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], bool, bool]:
-    """Who is in a figure, people first, who of them is not shown at first, and whether it has intervals and a line of chance."""
+def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool, bool]:
+    """Who is in a figure, people first, who of them is not shown at first, who is one of a crowd, and whether it has intervals and a line of chance."""
     rows = [row for row in drawing.spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
     there, roles = {row.get("agent") for row in rows}, {row.get("role") for row in rows}
     switches = {one["name"]: one.get("value") for one in drawing.spec.get("params", ())}
     who = tuple(look.label for look in reversed(drawing.agents) if look.label in there)
-    return who, tuple(switches.get("hidden") or ()), "intervals" in switches, "chance" in roles
+    thin = {row.get("agent") for row in rows if row.get("crowd")}
+    return who, tuple(switches.get("hidden") or ()), tuple(one for one in who if one in thin), "intervals" in switches, "chance" in roles
 
 
 def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:

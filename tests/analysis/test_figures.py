@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from analysis_tables import mixed, responses
 from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import draw, for_page, page_theme, save
-from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
+from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -170,6 +171,23 @@ def test_many_lines_and_single_ones_have_no_names() -> None:
         spec = effect_chart(effect("set_size"), table, looks_of(table), title="")
         assert named(spec) == {}
         assert "usermeta" not in spec
+
+
+def test_more_than_twenty_machines_are_thin_lines_behind_people() -> None:
+    people = crowd(1).assign(agent="People (n = 8)", agent_kind="participant")
+    for many, thin in ((20, False), (21, True)):
+        table = pd.concat([people, crowd(many)], ignore_index=True)
+        agents = looks_of(table)
+        spec = effect_chart(effect("set_size"), table, agents, title="", subtitle=caption(effect("set_size"), table))
+        behind = {row["agent"] for row in spec["data"]["values"] if row.get("crowd")}
+        assert behind == ({f"network:{who}" for who in range(many)} if thin else set())
+        svg = draw(spec, agents)
+        assert ">People (n = 8)</text>" in svg
+        assert (">network:3</text>" in svg) is not thin
+        assert (f"{many} machines, without points and bars" in " ".join(re.findall(">([^<]+)</text>", svg))) is thin
+        # one dot for each point of those who have any, and two on the line of the legend
+        drawn = svg.count('aria-roledescription="point"')
+        assert drawn == (2 if thin else 2 * (many + 1))
 
 
 def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:
