@@ -6,6 +6,7 @@ take steps and not milliseconds) becomes ``_beh.tsv``: the response table withou
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +22,14 @@ from ..sessions.record.columns import response_rows
 from ..sessions.record.events import Event, Shown
 from ..sessions.record.marking import Column, fields_of
 from ..sessions.record.reader import PARTS, finished_trials, read_events, trial_key
-from .format import Format, Options, Place, Report, Side, counted
+from ..sessions.record.session_info import SessionInfo
+from .bids_sessions import BidsReading, import_sessions
+from .format import Format, Place, Report, Side, counted
 from .sharing import SESSIONS, SharedData, SharedSession, Sharing, cell, gather
 
 _VERSION = "1.10.0"
+#: where the paradigms are, of which BIDS knows nothing
+PARADIGMS = "code/spanlab"
 #: the response table's names for what BIDS has names of its own for
 _RENAMED = {"rt_ms": "response_time", "onset_ms": "onset"}
 #: of displays, not of items
@@ -38,9 +43,10 @@ _EVENT_COLUMNS = {
         "Description": "type of the row",
         "Levels": {"display": "one display, as it was shown", "answer": "an answered item of the question that began at this onset"},
     },
+    "value": {"Description": "the whole answer to the question, of which the row has one item; JSON"},
     "trial_counts": {"Description": "whether the trial was finished; what was shown in one that was cut off or taken again is here, and its answers are not"},
 }
-_BEH_COLUMNS = {name: _EVENT_COLUMNS[name] for name in ("trial_type", "response_time")}
+_BEH_COLUMNS = {name: _EVENT_COLUMNS[name] for name in ("trial_type", "response_time", "value")}
 _PARTICIPANTS = {
     "participant_id": {"Description": "pseudonym of a person, or name of a machine"},
     "participant_type": {"Description": "who took part", "Levels": {"person": "a person", "machine": "a model, a network or a simulated observer"}},
@@ -68,10 +74,11 @@ class _Table:
     rows: Iterable[Mapping[str, Any]]
 
 
-class Bids(Format[Options, Sharing]):
-    """Sessions as a BIDS data set."""
+class Bids(Format[BidsReading, Sharing]):
+    """Sessions as a BIDS data set, and back."""
 
     name = "bids"
+    reads = Side("sessions", "Sessions of a BIDS data set whose trials can be made again.", BidsReading, Place("BIDS data set", "DIR"))
     writes = Side(
         "sessions",
         "Sessions as a BIDS data set: events with onsets where there was a window, answers where there was none.",
@@ -79,6 +86,11 @@ class Bids(Format[Options, Sharing]):
         SESSIONS,
         Place("new folder", "DIR"),
     )
+
+    @override
+    def read(self, sources: Sequence[Path], output: Path, options: BidsReading, report: Report) -> None:
+        for data_set in sources:
+            import_sessions(data_set, output, options, report)
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: Sharing, report: Report) -> None:
@@ -115,15 +127,40 @@ def _write_tables(folder: Path, data: SharedData) -> list[str]:
             with (inside / f"{name}.tsv").open("w", encoding="utf-8", newline="\n") as file:
                 file.write("\t".join(table.columns) + "\n")
                 file.writelines("\t".join(cell(row.get(column)) for column in table.columns) + "\n" for row in table.rows)
-            write_json(inside / f"{name}.json", _taken_with(table, sessions[stem]))
+            write_json(inside / f"{name}.json", _taken_with(table, sessions[stem], data.options))
             columns[session.task, table.suffix] |= set(table.columns)
             written.append(f"{name}.tsv")
+        _write_paradigm(folder, session)
     for (task, suffix), names in columns.items():
         title = titles[task.casefold()][1]
         about = {"TaskName": title, "TaskDescription": f"{title}, a working-memory task (paradigm {titles[task.casefold()][0]} of SpanLab)"}
         described = _columns_described(data, names, _EVENT_COLUMNS if suffix == "events" else _BEH_COLUMNS)
         write_json(folder / f"task-{task}_{suffix}.json", {**about, **described})
     return written
+
+
+def _write_paradigm(folder: Path, session: SharedSession) -> None:
+    """The whole paradigm, below ``code``: with the seeds and levels of the table, its trials can be made again."""
+    path = folder / PARADIGMS / f"{session.task}-{session.info['paradigm_hash']}.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"paradigm": session.info["paradigm"], "title": session.title, "data": session.info["paradigm_data"]})
+
+
+def _whole_answers(data: SharedData, session: SharedSession, events: Sequence[Event]) -> dict[tuple[str, int], str]:
+    """The whole answer to each question, by trial and step; none of free text that is not shared."""
+    done = finished_trials(events)
+    hidden = session.hides_text(data.options)
+    return {
+        (event["trial"], event["step"]): json.dumps(event["value"], ensure_ascii=False)
+        for event in events
+        if event["event"] == "step" and "ask" in event and done.get(event["trial"]) == event["attempt"] and event["value"] is not None
+        if not hidden or all(score["correct"] or not isinstance(score["answer"], str) for score in event["scores"])
+    }
+
+
+def _of_question(row: Mapping[str, Any]) -> tuple[str, int]:
+    return trial_key(bool(row["practice"]), cast(int, row["trial"])), cast(int, row["step"])
 
 
 def _tables(data: SharedData, session: SharedSession) -> Iterator[_Table]:
@@ -136,12 +173,13 @@ def _tables(data: SharedData, session: SharedSession) -> Iterator[_Table]:
     if first is None:
         return
     names = [name for name in first if name not in (*_RENAMED, "phase", *_OF_DISPLAYS)]
+    whole = _whole_answers(data, session, events)
 
     def renamed() -> Iterator[dict[str, Any]]:
         for row in _chained(first, rows):
-            yield {**row, "trial_type": row["phase"], "response_time": _seconds(row["rt_ms"])}
+            yield {**row, "trial_type": row["phase"], "response_time": _seconds(row["rt_ms"]), "value": whole.get(_of_question(row))}
 
-    yield _Table(session, 1, "beh", ["trial_type", "response_time", *names], renamed())
+    yield _Table(session, 1, "beh", [*_BEH_COLUMNS, *names], renamed())
 
 
 def _chained(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -168,11 +206,12 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
                 lasted = sum(one["shown_ms"] or 0.0 for one in shown)
                 spans[event["trial"], event["step"]] = (sitting, began, lasted)
     rows = list(data.of_session(session, response_rows(session.info, events)))
+    whole = _whole_answers(data, session, events)
     for row in rows:
-        sitting, began, lasted = spans[trial_key(bool(row["practice"]), cast(int, row["trial"])), cast(int, row["step"])]
+        sitting, began, lasted = spans[_of_question(row)]
         answer = {name: value for name, value in row.items() if name not in (*_RENAMED, "phase", *_OF_DISPLAYS)}
         timed = {"onset": _seconds(began), "duration": _seconds(lasted), "trial_type": row["phase"], "response_time": _seconds(row["rt_ms"])}
-        sittings[sitting].append({**answer, **timed, "event_type": "answer", "trial_counts": True})
+        sittings[sitting].append({**answer, **timed, "event_type": "answer", "trial_counts": True, "value": whole.get(_of_question(row))})
     names = [column.name for column in data.columns({name for row in rows for name in row}) if column.name not in (*_RENAMED, "phase")]
     columns = [*_EVENT_COLUMNS, *names]
     for number, sitting_rows in sorted(sittings.items()):
@@ -202,7 +241,7 @@ def _described(column: Column, of_display: str | None) -> dict[str, str]:
     return {"Description": of_display or column.meaning, **({"Units": column.unit} if column.unit in ("ms", "s") else {})}
 
 
-def _taken_with(table: _Table, number: int) -> dict[str, Any]:
+def _taken_with(table: _Table, number: int, options: Sharing) -> dict[str, Any]:
     """What a session was taken with, as BIDS has it, without names of computers.
 
     Parameters
@@ -223,6 +262,8 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
             "Finished": session.finished,
         }
     }
+    if options.seeds:
+        sidecar["SpanLab"] |= {"Seed": info["seed"], **({"Draws": draws} if (draws := _draws(info)) else {})}
     if told_before := info.get("instructions"):
         sidecar["Instructions"] = told_before
     if table.suffix == "events" and (version := apparatus.get("psychopy")):
@@ -241,6 +282,12 @@ def _taken_with(table: _Table, number: int) -> dict[str, Any]:
         }
         sidecar["StimulusPresentation"] = {name: value for name, value in presented.items() if value is not None}
     return sidecar
+
+
+def _draws(info: SessionInfo) -> dict[str, Any]:
+    """Of imported trials, what was not drawn from their seeds."""
+    plan: object = info["plan"]
+    return {trial_key(one["practice"], one["trial"]): one["draws"] for one in plan if "draws" in one} if isinstance(plan, list) else {}
 
 
 def _write_participants(folder: Path, data: SharedData) -> None:

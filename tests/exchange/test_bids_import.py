@@ -1,0 +1,186 @@
+"""BIDS data sets as sessions: what was exported comes back column by column, and what cannot is refused with its place."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, complaint
+
+from spanlab.exchange import FORMATS, Report
+from spanlab.exchange.bids_sessions import BidsReading
+from spanlab.exchange.sharing import Sharing
+from spanlab.sessions import read_session
+from spanlab.sessions.record.reader import COLUMNS, find_sessions, read_table
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "sessions"
+FINISHED = GOLDEN / "finished"
+PERSON, CHAT, LARGE, OWN = (FINISHED / name for name in ("vsr-p01-s3", "sfr-chat-scripted-s32", "vsr-network-laptop-s27", "signs-p02-s4"))
+QUIET = Report(done=lambda _: None, note=lambda _: None)
+#: what BIDS cannot hold, as docs/exchange.md says: names, and times beyond a microsecond
+LOST = {"session", "participant", "agent"}
+ROUNDED = {"rt_ms": 0.0005}
+
+
+def there_and_back(folder: Path, session: Path, free_text: bool = True) -> Path:
+    """A session, exported and imported again."""
+    FORMATS.get("bids")().write([str(session)], folder / "set", Sharing(free_text=free_text, dates=True), QUIET)
+    FORMATS.get("bids")().read([folder / "set"], folder / "back", BidsReading(), QUIET)
+    (imported,) = find_sessions([folder / "back"])
+    return imported
+
+
+def columns(session: Path) -> dict[str, list[Any]]:
+    table = read_table(session).to_pandas()
+    return {str(name): table[name].astype(object).where(table[name].notna(), None).tolist() for name in table.columns}
+
+
+def assert_same(found: dict[str, list[Any]], wanted: dict[str, list[Any]]) -> None:
+    for name, cells in wanted.items():
+        if name in ROUNDED:
+            assert found[name] == [None if cell is None else pytest.approx(cell, abs=ROUNDED[name]) for cell in cells], name
+        elif name not in LOST:
+            assert found[name] == cells, name
+
+
+def check(folder: Path, session: Path) -> None:
+    imported = there_and_back(folder, session)
+    wanted, found = columns(session), columns(imported)
+    assert_same(found, wanted)
+    assert set(found) - set(wanted) <= {column.name for column in COLUMNS}, "columns that an older table did not have"
+    old, new = read_session(session), read_session(imported)
+    for key in ("agent_kind", "paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language", "seed", "oracle", "pilot", "paradigm_data"):
+        assert new[key] == old[key], key
+    # a second round changes nothing more, to the byte
+    second = there_and_back(folder / "again", imported)
+    assert (second / "responses.csv").read_bytes() == (imported / "responses.csv").read_bytes()
+    tables = [[path.read_bytes() for path in sorted((one / "set").rglob("*_events.tsv"))] for one in (folder, folder / "again")]
+    assert tables[0] == tables[1], "with every display"
+
+
+@pytest.mark.parametrize("session", [PERSON, CHAT, OWN], ids=lambda one: one.name)
+def test_what_was_exported_comes_back_column_by_column(tmp_path: Path, session: Path) -> None:
+    check(tmp_path, session)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", find_sessions([GOLDEN / part for part in ("finished", "half", "studies")]), ids=lambda one: "/".join(one.parts[-2:]))
+def test_sessions_of_every_kind_come_back(tmp_path: Path, session: Path) -> None:
+    check(tmp_path, session)
+
+
+def test_imported_answers_are_replayed_and_scored_as_any(tmp_path: Path, run: Run) -> None:
+    assert run("export", PERSON, "--to", "bids", "set")[0] == 0
+    status, out, err = run("import", "--from", "bids", "set", "-o", "data")
+    assert (status, err) == (0, "")
+    folder, _, rows = out.strip().partition(": ")
+    assert rows == f"{len(columns(PERSON)['correct'])} answered items"
+    status, again, err = run("replay", "--like", folder, "--agent", f"recorded:{folder}", "--data", "again")
+    assert status == 0, err
+    found, wanted = columns(tmp_path / again.strip()), columns(PERSON)
+    kept = [place for place, practice in enumerate(wanted["practice"]) if not practice]
+    for name in ("trial_id", "answer", "correct_answer", "correct", "serial_position"):
+        assert found[name] == [wanted[name][place] for place in kept]
+    assert run("import", "--from", "bids", "set", "-o", "data")[1] == f"{folder}: it was imported before\n"
+
+
+def edited(folder: Path, change: Callable[[list[str]], Sequence[str]]) -> None:
+    """Change the lines of the only table of a data set."""
+    (path,) = folder.rglob("sub-*_*.tsv")
+    path.write_text("\n".join(change(path.read_text(encoding="utf-8").splitlines())) + "\n", encoding="utf-8")
+
+
+def renamed(names: dict[str, str]) -> Callable[[list[str]], list[str]]:
+    return lambda lines: ["\t".join(names.get(name, name) for name in lines[0].split("\t")), *lines[1:]]
+
+
+def without(*names: str) -> Callable[[list[str]], list[str]]:
+    def cut(lines: list[str]) -> list[str]:
+        kept = [place for place, name in enumerate(lines[0].split("\t")) if name not in names]
+        return ["\t".join(line.split("\t")[place] for place in kept) for line in lines]
+
+    return cut
+
+
+def put(row: int, name: str, text: str) -> Callable[[list[str]], list[str]]:
+    def change(lines: list[str]) -> list[str]:
+        cells = lines[row].split("\t")
+        cells[lines[0].split("\t").index(name)] = text
+        return [*lines[:row], "\t".join(cells), *lines[row + 1 :]]
+
+    return change
+
+
+@pytest.fixture
+def data_set(tmp_path: Path, run: Run) -> Path:
+    assert run("export", FINISHED / "vsr-ideal-s11", "--to", "bids", "set", "--dates")[0] == 0
+    return tmp_path / "set"
+
+
+def test_a_data_set_of_somebody_else_is_refused_by_its_missing_columns_or_mapped(tmp_path: Path, run: Run, data_set: Path) -> None:
+    edited(data_set, renamed({"seed": "trial_seed", "answer": "response"}))
+    said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
+    assert "_beh.tsv lacks the columns seed, answer\n" in said
+    assert "--columns seed=trial_seed,answer=response" in said
+    assert run("import", "--from", "bids", "set", "-o", "data", "--columns", "seed=trial_seed,answer=response")[0] == 0
+    assert_same(columns(next((tmp_path / "data").iterdir())), columns(FINISHED / "vsr-ideal-s11"))
+    foreign = tmp_path / "foreign" / "sub-01" / "beh"
+    foreign.mkdir(parents=True)
+    (tmp_path / "foreign" / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.10.0"}', encoding="utf-8")
+    assert "has no table of answers" in complaint(*run("import", "--from", "bids", "foreign", "-o", "other"))
+    (foreign / "sub-01_task-flanker_events.tsv").write_text("onset\tduration\ttrial_type\tresponse_time\n0.5\t1\tcongruent\t0.4\n", encoding="utf-8")
+    said = complaint(*run("import", "--from", "bids", "foreign", "-o", "other"))
+    assert "lacks the columns block, trial, practice, seed, trial_id, step, ask, outcome, answer, correct, generator, event_type" in said
+    assert "is not a BIDS data set" in complaint(*run("import", "--from", "bids", "nowhere", "-o", "other"))
+    assert "expected NAME=THEIRS" in complaint(*run("import", "--from", "bids", "set", "-o", "other", "--columns", "seed"))
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (put(1, "correct", "false"), r"line 2: the answer '\d' does not come out as it was scored"),
+        (put(2, "serial_position", "9"), "line 3: serial_position is 9, and comes out as"),
+        (put(1, "seed", "12"), "line 2: its seed and levels do not give the trial"),
+        (put(1, "trial", "one"), "line 2: expected a whole number; found one"),
+        (put(1, "response_time", "soon"), "line 2: expected a number; found soon"),
+        (put(1, "value", '{"a": 1}'), "does not come out as it was scored"),
+        (put(1, "value", "["), "line 2: value is JSON"),
+        (put(1, "step", "99"), "found step 99"),
+        (put(1, "generator", "mine"), "generator is corrected or published; found mine"),
+        (without("factor_list_length", "list_length"), "the level of list_length is missing"),
+        (lambda lines: [*lines, "one\tcell"], "it has 2 cells, and the first line"),
+    ],
+    ids=range(11),
+)
+def test_what_does_not_come_out_is_told_with_its_place_and_leaves_nothing(
+    tmp_path: Path, run: Run, data_set: Path, change: Callable[[list[str]], Sequence[str]], told: str
+) -> None:
+    edited(data_set, change)
+    said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
+    assert re.search(told, said), said
+    assert "nothing was imported" in said
+    assert not (tmp_path / "data").exists()
+
+
+def test_sessions_without_what_they_need_are_left_out_on_request(tmp_path: Path, run: Run) -> None:
+    """An answer that was not shared cannot be scored again; without seeds there are no trials."""
+    shutil.copytree(FINISHED / "cd-chance-s12", tmp_path / "sessions" / "one")
+    shutil.copytree(FINISHED / "vsr-ideal-s11", tmp_path / "sessions" / "two")
+    assert run("export", "sessions", "--to", "bids", "set")[0] == 0
+    edited(tmp_path / "set" / "sub-chance", lambda lines: put(1, "answer", "(other)")(put(1, "value", "n/a")(lines)))
+    said = complaint(*run("import", "--from", "bids", "set", "-o", "data"))
+    assert "free text may have been left out" in said
+    status, out, err = run("import", "--from", "bids", "set", "-o", "data", "--skip-malformed")
+    assert status == 0
+    assert out.startswith(str(Path("data") / "vsr-ideal-s11"))
+    assert err.startswith("left out: ")
+    assert run("export", "sessions", "--to", "bids", "seedless", "--no-seeds")[0] == 0
+    assert "lacks the columns seed, trial_id" in complaint(*run("import", "--from", "bids", "seedless", "-o", "other"))
+    about = json.loads(next((tmp_path / "seedless").rglob("sub-*_beh.json")).read_text(encoding="utf-8"))["SpanLab"]
+    assert "Seed" not in about
