@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -59,8 +60,13 @@ def check(folder: Path, session: Path) -> None:
     # a second round changes nothing more, to the byte
     second = there_and_back(folder / "again", imported)
     assert (second / "responses.csv").read_bytes() == (imported / "responses.csv").read_bytes()
-    tables = [[path.read_bytes() for path in sorted((one / "set").rglob("*_events.tsv"))] for one in (folder, folder / "again")]
-    assert tables[0] == tables[1], "with every display"
+    assert finished_rows(folder / "set") == finished_rows(folder / "again" / "set"), "with every display"
+
+
+def finished_rows(data_set: Path) -> list[dict[str, str]]:
+    """The rows of tables with onsets, without trials that were cut off."""
+    tables = [path.read_text(encoding="utf-8").splitlines() for path in sorted(data_set.rglob("*_events.tsv"))]
+    return [row for lines in tables for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row["trial_counts"] == "true"]
 
 
 @pytest.mark.parametrize("session", [PERSON, CHAT, OWN], ids=lambda one: one.name)
