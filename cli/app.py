@@ -17,6 +17,7 @@ from .commands.comparing import compare
 from .commands.display import display
 from .commands.exchange import export_app, formats, import_app
 from .commands.listing import list_, print_table, providers
+from .commands.migrating import migrate
 from .commands.neural import neural
 from .commands.planning import methods, plan
 from .commands.preview import preview
@@ -190,6 +191,7 @@ app.command()(plan)
 app.command()(methods)
 app.command()(reproduce)
 app.command()(formats)
+app.command()(migrate)
 
 
 @app.command()

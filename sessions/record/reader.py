@@ -87,6 +87,7 @@ __all__ = [
     "trials_left",
     "trials_taken",
     "write_responses",
+    "write_table",
 ]
 
 
@@ -160,15 +161,26 @@ def write_responses(folder: str | Path) -> ResponseTable:
     SpanLabError
         when the session cannot be read, or the tables cannot be written.
     """
+    folder = Path(folder)
+    table = response_table(response_rows(read_session(folder), read_events(folder)))
+    write_table(folder, table)
+    return table
+
+
+def write_table(folder: Path, table: Any) -> None:
+    """Write a response table as ``responses.parquet`` and ``responses.csv``; each appears whole or not at all.
+
+    Raises
+    ------
+    SpanLabError
+        when they cannot be written.
+    """
     import pyarrow.csv
     import pyarrow.parquet
 
-    folder = Path(folder)
-    table = response_table(response_rows(read_session(folder), read_events(folder)))
     for name, write in (("responses.csv", pyarrow.csv.write_csv), ("responses.parquet", pyarrow.parquet.write_table)):
         with replacing(folder / name, "free some space, or check the disk") as partial:
             write(table, partial)
-    return table
 
 
 def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts: Sequence[int] | None = None) -> Iterator[ResponseTable]:
