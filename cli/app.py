@@ -15,9 +15,8 @@ from .commands.analysing import figure, scores
 from .commands.checking import check
 from .commands.comparing import compare
 from .commands.display import display
-from .commands.exchange import export_app, formats, import_app
+from .commands.exchange import export_app, formats, import_app, migrate
 from .commands.listing import list_, print_table, providers
-from .commands.migrating import migrate
 from .commands.neural import neural
 from .commands.planning import methods, plan
 from .commands.preview import preview
