@@ -17,6 +17,7 @@ from ..core.errors import SpanLabError
 from ..core.overrides import check_overrides
 from ..paradigms import Answer, AnswerKeys, Display, NetworkView, Percept, Prompt, ResponseKind, Truth, Verdict, WorkedExample
 from ..paradigms.triggers import Triggers
+from ..stimuli import Stimulus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -323,6 +324,9 @@ class Agent(ABC):
 
     def check_trial(self, context: TrialContext, steps: int) -> None:
         """Raise when it cannot take a trial that is introduced so and has so many steps for machines; asked for each kind of trial."""
+
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        """Raise when one of these displays cannot be seen under its settings; asked for each kind of trial, with what machines get."""
 
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Raise when questions of these kinds cannot be answered under its settings."""

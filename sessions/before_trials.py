@@ -14,6 +14,7 @@ from ..core.errors import SpanLabError
 from ..core.locale import sentence
 from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
 from ..paradigms.identity import canonical, trial_seed
+from ..stimuli import Stimulus
 from .agent_checks import check_episode
 from .participant_flow import NotPassedError, Scores, practise, result_of
 from .record.events import Event
@@ -30,7 +31,12 @@ def list_of(trial: Trial) -> tuple[str, ...]:
     """The items of a trial that have to be remembered, in any order: all that is shown before the last questions, or everything if each display asks."""
     shown = [step for step in trial.steps if step.percept.model_step and step.feedback is None]
     last = max((number for number, step in enumerate(shown) if step.percept.ask is None), default=len(shown) - 1)
-    return tuple(sorted(step.percept.for_machine.stimulus.words() for step in shown[: last + 1]))
+    return tuple(sorted(_item(step.percept.for_machine.stimulus) for step in shown[: last + 1]))
+
+
+def _item(stimulus: Stimulus) -> str:
+    """What tells a display from others: its words, or all that it is where these do not say it."""
+    return stimulus.words() if stimulus.said_in_words else canonical([stimulus.name, stimulus.model_dump(mode="json")])
 
 
 class Apart:

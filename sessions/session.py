@@ -20,6 +20,7 @@ from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, lo
 from ..paradigms.compile import one_of_each
 from ..paradigms.design import staircase_rule
 from ..paradigms.language.component_spec import filled
+from ..paradigms.language.diagnostics import listed
 from ..paradigms.language.extends import in_library, own_hash
 from ..paradigms.language.schema import SessionDesign
 from ..paradigms.network_view import is_model_step
@@ -27,8 +28,10 @@ from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_us
 from ..paradigms.responses import ResponseKind
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
+from ..stimuli import Stimulus
 from .agent_checks import settings_hash, settings_of
 from .compact_plan import compacted, expanded
+from .image_copies import changed_images, copy_images, use_copies
 from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
 from .record.reader import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .record.session_files import PARTS, parts_missing
@@ -245,6 +248,7 @@ def begin(
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
+    copy_images(folder, paradigm)
     write_info(folder, info)
     return Session(folder, paradigm, tuple(plan), info)
 
@@ -315,12 +319,14 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
     for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind.at_window else one_of_each(plan))):
         trial = planned.compile(paradigm, request.generator)
         agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
+        agent.check_displays(_for_machines(trial))
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     if practises(agent) and paradigm.practice is None:
         raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or use a paradigm with practice (key practice:)")
     if request.practice or practises(agent):
         for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
             trial = planned.compile(paradigm, request.generator)
+            agent.check_displays(_for_machines(trial))
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     for path, why in illegible(paradigm.data, [request.language]) if agent.kind.at_window else ():
         raise SpanLabError(f"{paradigm.name} {' > '.join(map(str, path))}: {why}")
@@ -339,6 +345,11 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
         if (wrong := unanswerable(codes, kinds, paradigm.triggers)) is not None:
             raise SpanLabError(f"trigger codes responses: {wrong}")
     return kinds.keys()
+
+
+def _for_machines(trial: Trial) -> list[Stimulus]:
+    """The displays of a trial that machines get."""
+    return [percept.for_machine.stimulus for step in trial.steps for percept in step.percepts if is_model_step(percept)]
 
 
 def complete(folder: str | Path) -> bool:
@@ -379,10 +390,13 @@ def reopen(folder: str | Path) -> Session:
         except SpanLabError:
             now = None  # the file is gone or broken: the session carries its own copy
     if now is not None and now != then:
+        images = changed_images(stored, source)
+        which = f"; {listed(images, 3)}" if images else ""
         raise SpanLabError(
-            f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now} now), so the session cannot go on: "
+            f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now} now{which}), so the session cannot go on: "
             "its trials would not be the same. Restore the old file, or start a new session"
         )
+    use_copies(folder, stored, needed=True)
     return Session(folder, stored, _plan_of(info), info)
 
 
@@ -395,13 +409,20 @@ def same_trials(folder: str | Path) -> Session:
         if "adaptive" in info:
             plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in taken)
         plan = tuple(_as_taken(planned, taken.get(trial_key(planned.practice, planned.trial))) for planned in plan)
-    return Session(Path(folder), stored_paradigm(info), plan, info)
+    return Session(Path(folder), _paradigm_in(Path(folder), info), plan, info)
 
 
 def planned_as_begun(folder: str | Path) -> Session:
     """Open a session with its trials as they were planned, including interrupted ones."""
     info = read_session(folder)
-    return Session(Path(folder), stored_paradigm(info), _plan_of(info), info)
+    return Session(Path(folder), _paradigm_in(Path(folder), info), _plan_of(info), info)
+
+
+def _paradigm_in(folder: Path, info: Mapping[str, Any]) -> Paradigm:
+    """The paradigm from the record of a session, with its images from the session's folder."""
+    paradigm = stored_paradigm(info)
+    use_copies(folder, paradigm)
+    return paradigm
 
 
 def stored_paradigm(info: Mapping[str, Any]) -> Paradigm:

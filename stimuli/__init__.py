@@ -1,7 +1,7 @@
 """What a step looks like: scenes, stimuli and their renderers."""
 
 from . import kinds  # registers the stimuli
-from .scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
+from .scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
 from .stimulus import STIMULI, Stimulus
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Arrow",
     "Colour",
     "Ellipse",
+    "FileImage",
     "Image",
     "Line",
     "Polygon",

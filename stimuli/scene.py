@@ -107,7 +107,21 @@ class Image:
     rgb: bytes
 
 
-Primitive = Rectangle | Line | Ellipse | Polygon | Arrow | Text | Image
+@dataclass(frozen=True, slots=True)
+class FileImage:
+    """An image from a file, drawn into the area from (x0, y0) to (x1, y1), whose edges are not those of pixels (0 to 96).
+
+    ``sha256`` is the hash of the file (:mod:`.image_files`).
+    """
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    sha256: str
+
+
+Primitive = Rectangle | Line | Ellipse | Polygon | Arrow | Text | Image | FileImage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..core.errors import SpanLabError
 from ..core.registry import Component, Registry
+from .image_files import ImageFacts
 from .render.fast.tiling import Scatter, Tiling
 from .scene import BACKGROUND, Colour, Primitive, Scene
 
@@ -32,6 +33,21 @@ class Stimulus(Component):
     def words(self) -> str:
         """What a reader without eyes is told: unambiguous and complete."""
         raise NotImplementedError
+
+    @property
+    def said_in_words(self) -> bool:
+        """Whether its words say all that is to be seen; an image of a laboratory's own may have none."""
+        return True
+
+    def bound(self, images: Mapping[str, ImageFacts]) -> Stimulus:
+        """The stimulus within its paradigm, whose image files these are, by name: itself, where it shows none.
+
+        Raises
+        ------
+        ValueError
+            when a file is not among them.
+        """
+        return self
 
     def single_word(self) -> str | None:
         """The one word that it shows, for networks that read the vectors of words; None when it shows anything else."""

@@ -16,9 +16,10 @@ from typing_extensions import override
 from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import ResponseKind
+from ...stimuli import Stimulus
 from ..base import AgentOptions, ConcurrentAgent, Journal, Sentences, SettingRules, TrialContext
 from .choices import Follower
-from .conversation import Conversation, sentences_of
+from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
 from .episode import ChatEpisode, Scoring
 from .likelihoods import Scorer
@@ -185,6 +186,18 @@ class ChatAgent(ConcurrentAgent):
     def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]:
         """What it is told of questions of these kinds."""
         return {kind.record_key(): sentences_of(kind, self._settings) for kind in kinds}
+
+    @override
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        """Make sure, before a session, that a model that gets words is told all that is to be seen.
+
+        Raises
+        ------
+        SpanLabError
+            when an image has no words.
+        """
+        for stimulus in stimuli:
+            check_said(stimulus, self._settings)
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...core.errors import SpanLabError
 from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
 from ...paradigms.identity import canonical
+from ...stimuli import Stimulus
 from ..base import Sentences, TrialContext
 from .memory import Before, Past
 from .messages import Message, Part, Picture, Request, Role, Text, chained
@@ -142,6 +144,7 @@ class Conversation:
         """A display of the trial, or of an example."""
         stimulus, settings = percept.for_machine.stimulus, self._settings
         parts: list[Part] = []
+        check_said(stimulus, settings)
         if settings.view != "image":
             parts.append(Text(stimulus.words().strip("\n")))
         if settings.view != "words":
@@ -230,6 +233,21 @@ class Conversation:
         message = Message(role, parts)
         self._messages.append(message)
         self._chain = chained(self._chain, message.stored())
+
+
+def check_said(stimulus: Stimulus, settings: ChatSettings) -> None:
+    """Refuse a display that words do not describe, where words are all that goes out.
+
+    Raises
+    ------
+    SpanLabError
+        which says what to do.
+    """
+    if settings.view == "words" and not stimulus.said_in_words:
+        raise SpanLabError(
+            f"the display '{stimulus.name}' has an image without words, and this model reads words: give it 'words', which say what is seen in the image, "
+            "or use a model that sees (--chat view=image)"
+        )
 
 
 def sentences_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
 from ...core.registry import Component, Registry, nearest
+from ...stimuli.image_files import ImageFacts
 from .diagnostics import in_order, listed, sentences, show
 from .expressions import Environment, ExpressionError, Template
 from .limits import LimitError, spend
@@ -98,6 +99,8 @@ class Reader:
         self.problems = problems
         #: names of the factors of the paradigm
         self.factors: frozenset[str] = frozenset()
+        #: the image files of the paradigm, by name
+        self.images: Mapping[str, ImageFacts] = {}
 
     def report(self, path: YamlPath, message: str) -> None:
         """Note a problem at ``path``; the same one is noted once."""

@@ -11,6 +11,7 @@ from .. import library
 from ..identity import digest
 from . import yaml_source
 from .diagnostics import show
+from .images import image_hashes
 from .yaml_source import Document, YamlPath, inherit
 
 _MAX_EXTENDS = 8
@@ -84,7 +85,7 @@ def resolve(path: Path, depth: int = 0) -> Document:
 
     lines = {path: line for path, line in base.lines.items() if not is_own(path)} | {path: line for path, line in document.lines.items() if is_own(path)}
     lines[()] = document.where(())
-    return Document(merged, lines, document.name)
+    return Document(merged, lines, document.name, document.folder)
 
 
 def own_hash(source: str | Path) -> str:
@@ -96,11 +97,13 @@ def own_hash(source: str | Path) -> str:
         when a file cannot be read.
     """
     found: list[Any] = []
+    folder, images = locate(source).parent, dict[str, Any]()
     while not (isinstance(source, str) and in_library(source)) and len(found) <= _MAX_EXTENDS:
         path = locate(source)
         data = yaml_source.read(path).data
         found.append(data)
+        images |= image_hashes(data, folder)
         if not isinstance(data, dict) or not isinstance(data.get("extends"), str):
             break
         source = _beside(path, data["extends"])
-    return digest(found)
+    return digest([*found, images] if images else found)

@@ -252,5 +252,10 @@ class Head(_Part):
     )
     practice: Practice | None = Field(default=None, description="practice trials")
     example: Example | None = Field(default=None, description="the worked example in the instructions, if it differs from the usual one")
+    images: str | list[str] | dict[str, Any] = Field(
+        default_factory=list,
+        description="folders and files with images of one's own, from the folder of the paradigm, where expressions choose among them; "
+        "images that are named in displays, factors and draws need not be listed",
+    )
     triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

@@ -106,7 +106,12 @@ class DisplayPart:
             if ms is not None and not _is_ms(ms):
                 raise ParadigmError([self.reader.document.problem((*self.path, "ms"), f"expected a duration in ms above 0; found {show(ms)}")])
             ms = None if ms is None else float(ms)
-        display = Display(self.stimulus.build(env), ms, self.for_machines)
+        stimulus = self.stimulus.build(env)
+        try:
+            stimulus = stimulus.bound(self.reader.images)
+        except ValueError as error:
+            raise ParadigmError([self.reader.document.problem((*self.path, stimulus.name), str(error))]) from None
+        display = Display(stimulus, ms, self.for_machines)
         if self.stimulus.constant and self.uniform is None and (self.ms is None or self.ms.constant):
             self.always = display
         return display

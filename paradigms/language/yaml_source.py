@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +89,13 @@ class Document:
     data : plain values (dict, list, str, int, float, bool, None)
     lines : for every path in ``data`` its place, such as ``vsr.yaml:14``
     name : the file's name, as messages show it
+    folder : in which the file lies, where it was read from one
     """
 
     data: Any
     lines: Mapping[YamlPath, str]
     name: str
+    folder: Path | None = None
 
     def where(self, path: YamlPath) -> str:
         """The place of ``path``, or of the nearest enclosing value that has one."""
@@ -284,4 +286,4 @@ def read(path: Path, name: str | None = None) -> Document:
         raise ParadigmError([Problem(f"{shown}:{line}", "", f"not UTF-8 text (byte {error.start + 1}: {error.object[error.start]:#04x})")]) from None
     except OSError as error:
         raise SpanLabError(f"cannot read {path}: {error.strerror or error}") from None
-    return parse(text, shown)
+    return replace(parse(text, shown), folder=path.parent)

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
+from typing_extensions import override
 
 from ...core.errors import SpanLabError
 from ...core.json_values import as_tuple
-from ..scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Text
+from ..image_files import ImageFacts
+from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
+from .images import ImageOfFile
 from .oriented import Place
 
 _MIDDLE = CANVAS / 2
@@ -40,6 +43,8 @@ def _read(value: Any) -> Any:
 def _placeable(stimulus: Stimulus) -> Stimulus:
     if isinstance(stimulus, Together):
         raise ValueError("'together' cannot hold another 'together'")
+    if isinstance(stimulus, ImageOfFile):
+        return stimulus  # looked at within its paradigm
     if not stimulus.scene().primitives or any(isinstance(primitive, Image) for primitive in stimulus.scene().primitives):
         raise ValueError(f"'{stimulus.name}' cannot be placed: nothing of it could be drawn smaller")
     return stimulus
@@ -84,6 +89,16 @@ class Together(Stimulus):
         object.__setattr__(self, "parts", tuple(sorted(self.parts, key=lambda part: (part.y, part.x))))
         return self
 
+    @override
+    def bound(self, images: Mapping[str, ImageFacts]) -> Stimulus:
+        parts = tuple(part.model_copy(update={"show": part.show.bound(images)}) for part in self.parts)
+        return self if parts == self.parts else self.model_copy(update={"parts": parts})
+
+    @property
+    @override
+    def said_in_words(self) -> bool:
+        return all(part.show.said_in_words for part in self.parts)
+
     def primitives(self) -> Iterable[Primitive]:
         for part in self.parts:
             for primitive in part.show.scene().primitives:
@@ -113,6 +128,8 @@ def _placed(primitive: Primitive, x: float, y: float, size: float) -> Primitive:
         return replace(primitive, x=across(primitive.x), y=down(primitive.y), size=primitive.size * size)
     assert not isinstance(primitive, Image)
     ends: tuple[float, float, float, float] = across(primitive.x0), down(primitive.y0), across(primitive.x1), down(primitive.y1)
+    if isinstance(primitive, FileImage):
+        return replace(primitive, x0=ends[0], y0=ends[1], x1=ends[2], y1=ends[3])
     width = max(1, round(primitive.width * size))
     if isinstance(primitive, Arrow):
         x0, y0, x1, y1 = (round(end) for end in ends)

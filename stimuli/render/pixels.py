@@ -16,7 +16,8 @@ import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from ..scene import CANVAS, Arrow, Ellipse, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
+from ..image_files import pixels_at
+from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
 from .fonts import CAP_HEIGHT, face
 
 Point = tuple[int, int]
@@ -194,7 +195,16 @@ def drawn(scene: Scene) -> Pillow.Image:
                 _write(draw, primitive, 1.0)
             case Image(x, y, width, height, rgb):
                 image.paste(Pillow.frombytes("RGB", (width, height), rgb), (x, y))
+            case FileImage():
+                _paste(image, primitive, 1.0)
     return image
+
+
+def _paste(onto: Pillow.Image, shown: FileImage, factor: float) -> None:
+    """An image from a file, in its area rounded to whole pixels."""
+    left, top, right, bottom = (round(edge * factor) for edge in (shown.x0, shown.y0, shown.x1, shown.y1))
+    image = pixels_at(shown.sha256, max(1, right - left), max(1, bottom - top))
+    onto.paste(image, (left, top), image)
 
 
 def _write(draw: ImageDraw.ImageDraw, text: Text, factor: float) -> None:
@@ -210,7 +220,7 @@ def _is_straight(primitive: Primitive) -> bool:
             return radius == 0
         case Line(x0, y0, x1, y1):
             return int(x0) == int(x1) or int(y0) == int(y1)
-        case Image():
+        case Image() | FileImage():
             return True
     return False
 
@@ -260,6 +270,8 @@ class _Pen:
                 left, top, right, bottom = self._area(x, y, x + width, y + height)
                 larger = Pillow.frombytes("RGB", (width, height), rgb).resize((right - left + 1, bottom - top + 1), Pillow.Resampling.NEAREST)
                 self.image.paste(larger, (left, top))
+            case FileImage():
+                _paste(self.image, primitive, factor)
 
     def _line(self, x0: int, y0: int, x1: int, y1: int, colour: tuple[int, int, int], width: int) -> None:
         if x0 == x1 or y0 == y1:

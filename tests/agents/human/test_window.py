@@ -306,7 +306,7 @@ def test_escape_asks_before_anybody_leaves(facts: dict[str, Any]) -> None:
 
 
 def test_the_screen_shows_every_pixel_of_the_picture_and_uploads_it_once(facts: dict[str, Any]) -> None:
-    assert scene(facts, "pixels") == [0] * 6
+    assert scene(facts, "pixels") == [0] * 8
 
 
 def test_pages_and_rests(facts: dict[str, Any]) -> None:
@@ -337,7 +337,7 @@ def test_the_event_module_is_a_fallback_and_says_so() -> None:
 @pytest.mark.slow
 def test_a_theme_changes_what_is_beside_the_canvas_alone() -> None:
     facts = bench("dark", "pixels", "surroundings")
-    assert scene(facts, "pixels")[::2] == [0, 0, 0]
+    assert scene(facts, "pixels")[::2] == [0, 0, 0, 0]
     assert scene(facts, "surroundings") == {"canvas": True, "beside": True}
 
 

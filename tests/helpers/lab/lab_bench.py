@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from dial_scene import dials
+from image_paradigms import write_faces
 from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot, timed
 
 from spanlab.agents.base import Option, TrialContext
@@ -237,7 +240,8 @@ def pixels(bench: Bench) -> Any:
     from spanlab.stimuli.render.pixels import picture
 
     differences = []
-    for name, levels in (("vsr", {"list_length": 5}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 5})):
+    faces = write_faces(Path(tempfile.mkdtemp()))
+    for name, levels in (("vsr", {"list_length": 5}), ("sfr", {"list_length": 3}), ("smu", {"set_size": 5}), (faces, {"list_length": 3})):
         trial = compile_trial(load_paradigm(name), levels, seed=2)
         stimulus = trial.steps[0].percept.displays[0].stimulus
         episode = bench.episode([timed(stimulus, 50)])
