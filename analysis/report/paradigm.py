@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..data.loading import Data
 from ..data.scoring import Scored
 from ..data.style import GROUP_MEANS, Look, same_trials
 from ..effects.curves import intrusions, overall
 from ..effects.effect import sources
-from ..effects.evidence import tally
 from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed
 from ..model_vs_human.differences import Difference, from_people
@@ -61,9 +62,13 @@ class Numbers:
 
     @property
     def blind(self) -> float:
-        """The share of right answers of the best blind guess; NaN where the record does not give it."""
-        tallied = tally(self.scored.items)
-        return tallied.blind / tallied.answers if tallied.answers else float("nan")
+        """The share of right answers of the best blind guess, averaged within trials first, as that of everybody; NaN where the record does not give it."""
+        items = self.scored.items
+        if "blind" not in items.columns:
+            return float("nan")
+        known = items[items["blind"].astype(float).notna() & items["chance"].astype(float).notna()]
+        trials = known["unit_trial"].where(known["unit_trial"] >= 0, -1 - np.arange(len(known)))  # an answer whose trial is not known counts by itself
+        return float(known["blind"].astype(float).groupby(trials.to_numpy()).mean().mean()) if len(known) else float("nan")
 
     @property
     def printed(self) -> list[str]:

@@ -188,13 +188,12 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
 
 
 def _competitors(items: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Answers of everybody but yardsticks, of which a note tells the shares."""
+    """Answers of everybody but yardsticks, which a note names."""
     aside = of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]
     if not aside.any():
         return items
-    shares = items[aside].groupby(items.loc[aside, "agent"].astype(str), sort=True)["correct"].mean()
-    shares_text = listed([f"{name} ({share:.0%} right)" for name, share in shares.items()])
-    notes.append(f"{shares_text} {'is a yardstick' if len(shares) == 1 else 'are yardsticks'} for comparison only: in no model, test or family of tests.")
+    names = sorted(set(items.loc[aside, "agent"].astype(str)))
+    notes.append(f"{listed(names)} {'is a yardstick' if len(names) == 1 else 'are yardsticks'} for comparison only: in no model, test or family of tests.")
     return items[~aside]
 
 

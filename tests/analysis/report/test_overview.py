@@ -82,6 +82,16 @@ def test_people_stand_where_the_models_bands_are_and_not_where_published_people_
     assert int(drawn) != round(100 * places["People (n = 8)"]["people"])
 
 
+def test_the_blind_guess_is_one_number_in_the_whole_story(tmp_path: Path) -> None:
+    """Long trials have a higher blind guess: averaged over answers, it would be another number than in the comparison with guessing."""
+    table = responses(lambda length, position: 0.7, lengths=[1, 9], agent="network:a", kind="network", repetitions=40)
+    table = table.assign(blind=np.where(table["list_length"] == 9, 0.5, 0.2))
+    table.to_csv(tmp_path / "all.csv", index=False)
+    text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
+    assert re.search(r"above the best blind guess \(35%; p < .001\)", text)
+    assert "the best blind guess 35%." in text
+
+
 def test_without_several_people_it_is_said_that_there_is_no_leaderboard(tmp_path: Path) -> None:
     mixed(*crowd(1), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
     text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
