@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from ...sessions.record.reader import read_session
 from .coding import decoded
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
 from .scoring import NEEDED, Scored, score_table
-from .sessions import SessionFacts, gather
+from .sessions import SessionFacts, SpanFacts, gather
 from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
 from .style import labelled, named, title_of
 
@@ -46,6 +46,7 @@ class Data:
     sessions : what each session was; those of files are not among them
     problems : those of the notes that tell of sessions that are damaged or unfinished
     exclusions : what rules left out, None where there were none
+    spans : results of adaptive sessions, whose answers are not among the others
     """
 
     scored: Scored
@@ -56,10 +57,17 @@ class Data:
     sessions: tuple[SessionFacts, ...] = ()
     problems: tuple[str, ...] = ()
     exclusions: Exclusions | None = None
+    spans: tuple[SpanFacts, ...] = ()
 
 
 def load(
-    paths: Sequence[str | Path], *, include_practice: bool = False, include_pilot: bool = False, trial_ids: bool = True, rules: Sequence[Rule] = ()
+    paths: Sequence[str | Path],
+    *,
+    include_practice: bool = False,
+    include_pilot: bool = False,
+    trial_ids: bool = True,
+    rules: Sequence[Rule] = (),
+    spans_suffice: bool = False,
 ) -> Data:
     """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
 
@@ -67,6 +75,7 @@ def load(
     ----------
     trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in long tables it takes a third of the memory
     rules : of exclusion, applied in this order before anything is averaged
+    spans_suffice : whether adaptive sessions alone are enough to go on with
 
     Raises
     ------
@@ -74,7 +83,7 @@ def load(
         when a path does not exist, a table cannot be read, or nothing can be.
     """
     files, folders = tables_and_folders(paths)
-    gathered = gather(folders) if folders else None
+    gathered = gather(folders, spans_suffice or bool(files)) if folders else None
     sessions = gathered.sessions if gathered else ()
     raw = [gathered.responses] if gathered else []
     raw += [read_file(file, trial_ids, whole=bool(rules)) for file in files]
@@ -82,7 +91,8 @@ def load(
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
     scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
     names = sorted(scored.items["paradigm"].unique())
-    return described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
+    data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
+    return replace(data, spans=gathered.spans) if gathered else data
 
 
 def described(

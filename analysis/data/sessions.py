@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.json_values import as_object
 from ...sessions.record.columns import read_displays
-from ...sessions.record.reader import failed_trials, find_sessions, is_finished, planned_trials, read_events, read_responses, read_session, staircase_of
+from ...sessions.record.events import Climbed
+from ...sessions.record.reader import (
+    failed_trials,
+    find_sessions,
+    is_finished,
+    planned_trials,
+    read_events,
+    read_responses,
+    read_session,
+    response_table,
+    staircase_of,
+)
 from ...sessions.record.staircase import describe_span
 from .scoring import plural
 
@@ -88,12 +100,59 @@ class SessionFacts:
 
 
 @dataclass(frozen=True)
+class SpanFacts:
+    """The result of an adaptive session, which is a span and not a curve.
+
+    Parameters
+    ----------
+    facts : of the session
+    conditions : levels that all of its trials share, such as ``direction: backward``; often empty
+    factor : whose levels followed from the answers, in words
+    start : level of the first trial
+    rule : span test or staircase
+    result : what the staircase says of itself, None before the first trial is finished or where it cannot be known
+    problem : why it cannot be known; empty otherwise
+    """
+
+    facts: SessionFacts
+    conditions: str
+    factor: str
+    start: float
+    rule: str
+    result: Climbed | None
+    over: bool
+    problem: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The span, or why there is none, as a sentence."""
+        if self.problem:
+            return self.problem
+        if self.result is None:
+            return "It has no finished trial, so there is no span."
+        if not self.over:
+            return f"It is unfinished ({plural(self.result['trials'], 'trial')} so far), so there is no span yet."
+        text = describe_span(self.result)
+        return f"{text[0].upper()}{text[1:]}."
+
+    @property
+    def left_out(self) -> str:
+        """That the session is left out of curves, why, and its span."""
+        return (
+            f"Left out: {self.facts.folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean. "
+            f"{self.sentence}"
+        )
+
+
+@dataclass(frozen=True)
 class Gathered:
-    """All sessions of a comparison: one response table (``session`` made unique), facts per session in the same naming, and problems in plain sentences."""
+    """All sessions of a comparison: one response table (``session`` made unique), facts per session in the same naming, problems in plain sentences, and the
+    results of adaptive sessions, which are in no table."""
 
     responses: pd.DataFrame
     sessions: tuple[SessionFacts, ...]
     problems: tuple[str, ...]
+    spans: tuple[SpanFacts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,41 +166,69 @@ class Head:
 
 def heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[str]]:
     """The sessions among some folders, or in data folders, and in plain sentences what is none, damaged, or not to be compared."""
+    sessions, adaptive, problems = _all_heads(paths)
+    return sessions, [*problems, *(span_facts(head).left_out for head in adaptive)]
+
+
+def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], list[str]]:
+    """The sessions that can be compared, adaptive ones, and in plain sentences what is none or damaged."""
     folders, problems = _folders(paths)
     names: set[str] = set()
-    sessions = []
+    sessions: list[Head] = []
+    adaptive: list[Head] = []
     for folder in folders:
         try:
             session = read_session(folder)
         except DAMAGE as error:
             problems.append(left_out(folder, error))
             continue
-        if session.get("adaptive"):
-            problems.append(
-                f"Left out: {folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean. "
-                f"{_result_of(folder, session)}"
-            )
-            continue
         name = str(session.get("session") or folder.name)
+        if session.get("adaptive"):
+            adaptive.append(Head(folder, name, session))
+            continue
         if name in names:
             name = next(candidate for number in range(2, len(folders) + 2) if (candidate := f"{name} ({number})") not in names)
         names.add(name)
         sessions.append(Head(folder, name, session))
-    return sessions, problems
+    return sessions, adaptive, problems
 
 
-def _result_of(folder: Path, session: Mapping[str, Any]) -> str:
-    """The span of an adaptive session, or why there is none, as the end of a sentence on it."""
+def span_facts(head: Head) -> SpanFacts:
+    """The result of an adaptive session."""
+    session, problem = head.session, ""
     try:
-        staircase = staircase_of(session, read_events(folder))
+        events = read_events(head.folder)
+        staircase = staircase_of(session, events)
     except DAMAGE:
-        return "Its events cannot be read, so there is no span."
-    if staircase is None or not staircase.levels:
-        return "It has no finished trial, so there is no span."
-    if not staircase.over:
-        return f"It is unfinished ({plural(len(staircase.levels), 'trial')} so far), so there is no span yet."
-    text = describe_span(staircase.summary())
-    return f"{text[0].upper()}{text[1:]}."
+        events, staircase, problem = [], None, "Its events cannot be read, so there is no span."
+    taken = staircase is not None and bool(staircase.levels)
+    starts = [event["started_at"] for event in events if event["event"] == "trial_start"]
+    declared = session.get("adaptive")
+    rule: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
+    return SpanFacts(
+        facts=facts_of(head, len(staircase.levels) if staircase is not None else 0, min(starts, default=""), _timing(events)),
+        conditions=_shared_levels(session),
+        factor=str(rule.get("factor") or "level").replace("_", " "),
+        start=float(rule.get("start") or 0),
+        rule="span test" if rule.get("rule") == "span" else "staircase",
+        result=staircase.summary() if staircase is not None and taken else None,
+        over=staircase is not None and staircase.over,
+        problem=problem,
+    )
+
+
+def _shared_levels(session: Mapping[str, Any]) -> str:
+    """The levels that all planned trials share, the adaptive factor apart, in words."""
+    plan, data = session.get("plan"), session.get("paradigm_data")
+    declared = data.get("factors") if isinstance(data, Mapping) else None
+    planned = [as_object(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)] if isinstance(plan, list) else []
+    if not planned:
+        return ""
+    moved = str((session.get("adaptive") or {}).get("factor"))
+    factors = declared if isinstance(declared, Mapping) else {}
+    several = [name for name, levels in factors.items() if name != moved and not (isinstance(levels, list) and len(levels) < 2)]
+    shared = {name: planned[0][name] for name in several if name in planned[0] and all(levels.get(name) == planned[0][name] for levels in planned)}
+    return ", ".join(f"{name.replace('_', ' ')}: {str(level).replace('_', ' ')}" for name, level in shared.items())
 
 
 #: What a damaged file may raise; it must not hide the other sessions.
@@ -160,10 +247,14 @@ def nothing_read(problems: Sequence[str]) -> SpanLabError:
     return SpanLabError("no session could be read" + (":\n" + "\n".join(problems) if problems else "; give session folders or data folders"))
 
 
-def gather(paths: Iterable[str | Path]) -> Gathered:
+def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered:
     """Read session folders, or data folders full of them.
 
     What cannot be read is named in ``problems`` and left out. Unfinished sessions give their finished trials.
+
+    Parameters
+    ----------
+    spans_suffice : whether adaptive sessions alone are enough to go on with; the response table then has no row
 
     Raises
     ------
@@ -172,7 +263,9 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
     """
     import pandas as pd
 
-    session_heads, problems = heads(paths)
+    session_heads, adaptive, problems = _all_heads(paths)
+    spans = tuple(map(span_facts, adaptive))
+    problems += [span.left_out for span in spans]
     tables, sessions = [], []
     for head in session_heads:
         try:
@@ -192,6 +285,8 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
         problems += unfinished(facts)
         sessions.append(facts)
         tables.append(table.assign(session=head.name))
+    if not sessions and spans and spans_suffice:
+        return Gathered(response_table([]).to_pandas(), (), tuple(problems), spans)
     if not sessions:
         raise nothing_read(problems)
     filled = [table for table in tables if len(table)]
@@ -199,7 +294,7 @@ def gather(paths: Iterable[str | Path]) -> Gathered:
     for column in tables[0].columns:
         if column not in responses.columns:
             responses[column] = None
-    return Gathered(responses, tuple(sessions), tuple(problems))
+    return Gathered(responses, tuple(sessions), tuple(problems), spans)
 
 
 def unfinished(facts: SessionFacts) -> list[str]:

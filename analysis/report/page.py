@@ -13,6 +13,7 @@ from ...core.atomic_files import write_whole
 from ...core.errors import SpanLabError
 from ..data.exclusions import Rule
 from ..data.loading import Data, load
+from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, looks
 from ..figures.charts import page_theme, vega_script
 from ..figures.sheet import SHAPES
@@ -25,7 +26,8 @@ from .lab import exclusion_part, timing_part
 from .overview import leaderboard, overview
 from .paradigm import Part, anchor_of, numbers_of, part_of
 from .scores import compared
-from .text import Note, opening
+from .spans import spans_part
+from .text import Note, opening, opening_of_spans
 
 #: What a page that is watched looks for: a script that tells the latest page's stamp.
 STAMP_FILE = "report.stamp.js"
@@ -85,7 +87,7 @@ def compare(
     """
     if not paths:
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
-    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules)
+    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules, spans_suffice=True)
     folder = folder or Folder(Path(out))
     commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins)
     report = folder.path / "report.html"
@@ -118,7 +120,9 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     specs = {figure.figure.key: figure.figure.spec for part in parts for figure in part.figures}
     differences = {name: one.differences for name, one in numbers.items()}
     first = overview(numbers, differences, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
-    title, lead, facts = opening(data.sessions, data.scored, names)
+    spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
+    every = (*data.sessions, *(one.facts for one in spans))
+    title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -136,15 +140,16 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
-        notes=[*shared, *_notes(data, names)],
+        notes=[*shared, *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         excluded=exclusion_part(data.exclusions, folder),
-        timing=timing_part(data.sessions, commands),
+        spans=spans_part(spans, folder, bool(options.rules)),
+        timing=timing_part(every, commands),
         resamples=RESAMPLES,
         nback_reference=REFERENCE,
         references=sorted({reference for part in parts for reference in part.references}),
-        sessions=data.sessions,
+        sessions=every,
         conversations=conversations,
         command=commands.compare(options.models),
         stamp=_STAMP if options.watched else "",
@@ -152,13 +157,25 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     )
 
 
-def _notes(data: Data, names: Sequence[str]) -> list[Note]:
-    """What holds for the whole page, warnings first."""
-    notes = [Note(text, warning=True) for text in data.problems]
-    if not names:
+def _notes(data: Data, names: Sequence[str], spans: int) -> list[Note]:
+    """What holds for the whole page, warnings first.
+
+    Parameters
+    ----------
+    spans : adaptive sessions in the table of spans
+    """
+    adaptive = {one.left_out for one in data.spans}
+    notes = [Note(text, warning=True) for text in data.problems if text not in adaptive]
+    if not names and not spans:
         notes.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
+    if spans and names:
+        are = "is adaptive: it is" if spans == 1 else "are adaptive: they are"
+        notes.append(Note(f"{plural(spans, 'session')} {are} in the table of spans alone."))
+    if pilots := len(data.spans) - spans:
+        notes.append(Note(f"{plural(pilots, 'adaptive session')} left out: pilot."))
     exclusion_notes = data.exclusions.notes if data.exclusions else ()
-    return [*notes, *map(Note, (*exclusion_notes, *data.scored.notes))]
+    scored_notes = data.scored.notes if names or data.sessions or not spans else ()  # of spans alone, there is no table to say anything about
+    return [*notes, *map(Note, (*exclusion_notes, *scored_notes))]
 
 
 def _shared(parts: Sequence[Part]) -> list[Note]:

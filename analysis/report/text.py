@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.scoring import Scored, plural
-from ..data.sessions import SessionFacts
+from ..data.sessions import SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..effects.evidence import guessing_notes, tally
 from ..means.bootstrap import FEW
@@ -265,3 +265,17 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     days = sorted({facts.started[:10] for facts in sessions if facts.started})
     facts = [plural(items["session"].nunique(), "session"), plural(len(agents), "answerer"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
     return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
+
+
+def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
+    """Title, first paragraph and the line of facts of a report on adaptive sessions alone."""
+    sessions = [span.facts for span in spans]
+    people = sorted({facts.participant for facts in sessions if facts.kind == PARTICIPANT.name})
+    machines = sorted({facts.agent for facts in sessions if facts.kind != PARTICIPANT.name})
+    who = "People and machines" if people and machines else "People" if people else "Machines"
+    answerers = [plural(len(people), "participant")] * bool(people) + (machines if len(machines) <= MOST_ANSWERERS else [f"{len(machines)} machines"])
+    titles = sorted({facts.title or facts.paradigm for facts in sessions})
+    lead = f"{listed(answerers)} took {listed(titles)}. All sessions are adaptive: the result of each is a span."
+    days = sorted({facts.started[:10] for facts in sessions if facts.started})
+    facts = [plural(len(sessions), "session"), plural(len(people) + len(machines), "answerer"), plural(len(titles), "paradigm")]
+    return f"{who}: spans", lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])

@@ -16,6 +16,7 @@ import pytest
 from conditions import trials_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paradigm_texts import ANSWERS
 from session_tools import GO_NOGO, Saying, start, take
 from wall_guesser import Example, advantage, examples
 
@@ -32,6 +33,8 @@ from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
 
 PARADIGMS = list_paradigms()
+#: Paradigms with answers that none of the library asks for: silence that means something; typed ones, beside orders and dials.
+OWN = {"gonogo": GO_NOGO, "answers": ANSWERS}
 #: the wall is not seen to leak when guessing wins with a probability above this
 SURE = 0.001
 
@@ -177,7 +180,7 @@ def reachable(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("batches", [False, True], ids=["steps", "batches"])
-@pytest.mark.parametrize("name", [*PARADIGMS, "gonogo"])
+@pytest.mark.parametrize("name", [*PARADIGMS, *OWN])
 def test_nothing_that_an_agent_is_handed_leads_to_the_truth(tmp_path: Path, name: str, batches: bool) -> None:
     paradigm = paradigm_of(name, tmp_path)
     spy = BatchSpy() if batches else Spy()
@@ -218,10 +221,10 @@ def test_an_oracle_is_handed_the_truth_beside_the_percept_and_the_record_says_so
 
 
 def paradigm_of(name: str, folder: Path) -> Paradigm:
-    if name != "gonogo":
+    if name not in OWN:
         return load_paradigm(name)
-    file = folder / "gonogo.yaml"
-    file.write_text(GO_NOGO, encoding="utf-8")
+    file = folder / f"{name}.yaml"
+    file.write_text(OWN[name], encoding="utf-8")
     return load_paradigm(file)
 
 
@@ -285,6 +288,22 @@ def test_what_looks_the_same_and_asks_the_same_is_the_same_in_many_trials(name: 
     same_where_it_looks_the_same(name, seed, which)
 
 
+def test_typed_answers_orders_and_dials_are_asked_for_alike_whatever_is_right(tmp_path: Path) -> None:
+    """What is asked for in other words, with other keys or with another legend in some trials would tell something of their answers."""
+    paradigm = paradigm_of("answers", tmp_path)
+    trials = [compile_trial(paradigm, levels, seed) for levels in paradigm.combinations() for seed in range(60)]
+    percepts: dict[str, set[bytes]] = {}
+    answers: dict[str, set[str]] = {}
+    for trial in trials:
+        for step in trial.steps:
+            if step.percept.ask is not None:
+                of_phase = f"{step.percept.phase} {step.percept.ask.kind.start if step.percept.phase == 'dial' else trial.levels}"  # type: ignore[attr-defined]
+                percepts.setdefault(of_phase, set()).add(percept_bytes(untimed(step.percept)))
+                answers.setdefault(step.percept.phase, set()).add(str(step.truth.answer))
+    assert all(len(asked) == 1 for asked in percepts.values())
+    assert {phase: len(different) >= 5 for phase, different in answers.items()} == dict.fromkeys(("order", "typed", "dial"), True)
+
+
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
 def test_the_same_look_does_stand_for_different_answers(name: str) -> None:
     """So that the test above compares what differs in its truth only."""
@@ -330,12 +349,12 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
 
 
 @pytest.mark.parametrize("questions", [600, pytest.param(1500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", PARADIGMS)
+@pytest.mark.parametrize("name", [*PARADIGMS, "answers"])
 def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str, questions: int) -> None:
     """Question, legend, names of phases, numbers of steps, lengths of words, names of keys, times and the agent's seed: a reader of all these does not beat
     the best blind guess."""
-    paradigm = load_paradigm(name)
-    found = gathered(tmp_path, paradigm, trials_for(paradigm, questions))
+    paradigm = paradigm_of(name, tmp_path)
+    found = gathered(tmp_path / "data", paradigm, trials_for(paradigm, questions))
     assert len(found) > 0.8 * questions
     assert len({example.answer for example in found}) > 1
     found = found[:: max(1, len(found) // questions)]

@@ -84,3 +84,38 @@ designs:
 
 
 SHORT = short(33, 17, more="practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}")
+
+#: The digits of a list in order, then one of them typed, then an angle: every answer that is not one key or click. Displays are short.
+ANSWERS = """
+paradigm: answers
+version: 1
+title: {en: Digits and angles, de: Ziffern und Winkel}
+factors:
+  list_length: [2, 3]
+draw:
+  symbols: "=['1', '2', '3', '4', '5']"
+  digits: {permutation: {of: =symbols, take: =list_length}}
+  angle: {one_of: 180}
+  start: {one_of: 180}
+  cells: {place: {items: "=[angle]", at: "=[0]", of: 8}}
+timeline:
+  - for: digit in digits
+    phase: present
+    show: {letter: =digit, ms: 33}
+    record: {serial_position: =number}
+  - {phase: bar, show: {bar_patches: {angles: =cells}, ms: 33}}
+  - phase: order
+    show: {blank: {}}
+    ask: {sequence: {options: =symbols, take: =list_length, layout: 5x1}, answer: =digits}
+  - phase: typed
+    show: {blank: {}}
+    ask: {text: {characters: digits, most: 6}, answer: "=digits[0]", prompt: {en: "Which digit came first?", de: "Welche Ziffer kam zuerst?"}}
+  - phase: dial
+    show: {report_wheel: {wheel: plain, filled: [0], probed: 0, outline: circle, size: 15}}
+    ask: {continuous: {feature: orientation, tolerance: 22, start: =start, bins: 60}, answer: =angle}
+set_size: =list_length
+instructions: {en: Remember the digits and how the bar is turned., de: "Merken Sie sich die Ziffern, und wie der Balken gedreht ist."}
+practice: {trials: 2, factors: {list_length: 2}, feedback: true, pass: 1, at_most: 2}
+designs:
+  human: {repetitions: 5, interval: 17}
+"""

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from paradigm_texts import SHORT
+from paradigm_texts import ANSWERS, SHORT
 from session_tools import command, lasting, one_thread, spanlab
 
 from spanlab.core.agent_kinds import kind_named
@@ -169,6 +169,59 @@ def test_replay_killed_at_fifty_moments(tmp_path: Path) -> None:
             break
     print(f"{kills} kills of replay")
     assert kills >= 50
+
+
+#: one length after another, as far as an observer who is always right gets
+_CLIMBING = "  span: {adaptive: {rule: span, factor: list_length, start: 2, lists: 8}, interval: 17}\n"
+
+
+def answers_file(folder: Path) -> Path:
+    """The paradigm with typed answers, answers in order and dials."""
+    file = folder / "answers.yaml"
+    file.write_text(ANSWERS + _CLIMBING, encoding="utf-8")
+    return file
+
+
+@pytest.mark.slow
+def test_replay_killed_amid_typed_answers_orders_dials_and_span_tests(tmp_path: Path) -> None:
+    random, kills, file = np.random.RandomState(70), 0, answers_file(tmp_path)
+    plans = (
+        (file, "--agent", "capacity:2", "--trials", "300"),
+        (file, "--agent", "chance", "--trials", "300"),
+        ("digit_span", "--agent", "capacity:6", "--trials", "200"),
+        ("corsi", "--agent", "chance", "--trials", "200"),
+        ("digit_span", "--design", "forward", "--agent", "capacity:7"),
+        ("corsi", "--design", "backward", "--agent", "ideal"),
+        ("operation_span", "--agent", "capacity:3", "--trials", "60"),
+        ("running_span", "--agent", "capacity:3", "--trials", "60"),
+        ("sternberg", "--agent", "capacity:3", "--trials", "200"),
+        ("delayed_match", "--agent", "capacity:3", "--trials", "100"),
+    )
+    for number, plan in enumerate(plans):
+        start = ("replay", *plan, "--seed", str(number + 1))
+        done = spanlab(*start, "--data", tmp_path / "undisturbed")
+        undisturbed = Path(done.stdout.strip().splitlines()[-1])
+        moment = in_the_log(random, most=log_size(undisturbed) // 4, startup=1.5)
+        kills += killed_again_and_again(tmp_path / str(number), start, undisturbed.name, lasting(undisturbed), 4, moment)
+    print(f"{kills} kills of replay")
+    assert kills >= 15
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("screen")
+@pytest.mark.parametrize("more", [("--simulate", "capacity:1", "--trials", "16"), ("--simulate", "ideal", "--design", "span")], ids=["lists", "span"])
+def test_a_session_at_the_window_killed_amid_typed_answers_orders_and_dials(tmp_path: Path, more: tuple[str, ...]) -> None:
+    start = ("run", answers_file(tmp_path), "--speed", "100", "--seed", "3", *more)
+    done = spanlab(*start, "--data", tmp_path / "undisturbed", timeout=600)
+    assert done.returncode == 0, done.stderr
+    undisturbed = Path(done.stdout.strip().splitlines()[-1])
+    wanted = lasting(undisturbed)
+    assert set(wanted["phase"]) >= {"order", "typed", "dial"}
+    assert wanted["trial"].max() == 16
+    moment = after_the_beginning(np.random.RandomState(71), seconds=2.5, startup=4.0)
+    kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, 8, moment)
+    print(f"{kills} kills at the window")
+    assert kills >= 4
 
 
 @pytest.mark.slow

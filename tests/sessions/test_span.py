@@ -272,7 +272,7 @@ def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.Mon
     status, out, _ = run("replay", "vsrec", "--design", "span", "--agent", "capacity:4")
     assert status == 0
     assert out.startswith("span: list length ")
-    status, _, err = run("compare", "data", "-o", "report")
+    status, _, err = run("scores", "data")
     assert status == 1
     assert f"so its curves would not mean what others' mean. S{out.splitlines()[0][1:]}." in " ".join(err.split())
     status, out, _ = run("replay", "sfr", "--design", "span", "--agent", "chance", "--trials", "5")

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_trials import HERE
+from paradigm_texts import ANSWERS
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Reply, Request
@@ -220,18 +221,27 @@ PROTOCOLS: list[dict[str, Any]] = [
 ]
 
 
-MANY = list(itertools.product(["cd", "vsr", "sts", "cs", "nback_verbal", "sfr"], PROTOCOLS))
+SPANS = ["digit_span", "corsi", "operation_span", "symmetry_span", "running_span", "sternberg", "delayed_match", "continuous_colour"]
+MANY = [
+    *itertools.product(["cd", "vsr", "sts", "cs", "nback_verbal", "sfr"], PROTOCOLS),
+    *itertools.product([*SPANS, "answers"], PROTOCOLS[1:3]),
+]
 
 
-@pytest.mark.parametrize(("name", "settings"), [("cd", PROTOCOLS[2]), ("vsr", PROTOCOLS[3]), *(pytest.param(*one, marks=pytest.mark.slow) for one in MANY)])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("cd", PROTOCOLS[2]), ("vsr", PROTOCOLS[3]), ("answers", PROTOCOLS[2]), *(pytest.param(*one, marks=pytest.mark.slow) for one in MANY)],
+)
 def test_no_request_depends_on_what_is_right_in_a_trial_that_is_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: dict[str, Any]
 ) -> None:
-    paradigm = load_paradigm(name)
+    (tmp_path / "answers.yaml").write_text(ANSWERS, encoding="utf-8")
+    paradigm = load_paradigm(tmp_path / "answers.yaml" if name == "answers" else name)
+    say = steady("1", "2", "same", "left", "1 2", "2 3", "30")
     plan = plan_session(paradigm, seed=4, levels=paradigm_levels(paradigm), trials=4, design=SessionDesign())
-    _, asked = take(tmp_path / "true", paradigm, plan, steady("1", "2", "same", "left"), settings)
+    _, asked = take(tmp_path / "true", paradigm, plan, say, settings)
     Forged(monkeypatch, lambda planned: not planned.practice)
-    _, forged = take(tmp_path / "forged", paradigm, plan, steady("1", "2", "same", "left"), settings)
+    _, forged = take(tmp_path / "forged", paradigm, plan, say, settings)
     assert json.dumps(forged) == json.dumps(asked)
 
 

@@ -12,13 +12,15 @@ import pandas as pd
 import pytest
 from report_page import read
 
+from spanlab.agents.base import Agent
 from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
+from spanlab.agents.registry import make_agent
 from spanlab.analysis.data.sessions import gather
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.api import read_rules
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms import load_paradigm, plan_session, session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
@@ -267,10 +269,6 @@ def test_answerers_and_intervals_can_be_switched_off_in_every_figure(report: Pat
 
 def test_an_adaptive_session_is_no_part_of_the_curves(tmp_path: Path) -> None:
     """Its levels followed from its answers."""
-    from spanlab.agents.registry import make_agent
-    from spanlab.paradigms import load_paradigm, plan_session, session_design
-    from spanlab.sessions import Request, Runner, begin
-
     vsr = load_paradigm("vsr")
     for design, trials in (("human", 8), ("span", None)):
         agent = make_agent("chance")
@@ -280,6 +278,65 @@ def test_an_adaptive_session_is_no_part_of_the_curves(tmp_path: Path) -> None:
     gathered = gather([tmp_path])
     assert [facts.name for facts in gathered.sessions] == ["vsr-chance-s1"]
     assert ["adaptive" in problem for problem in gathered.problems] == [True]
+
+
+def adaptive(folder: Path, agent: Agent, participant: str = "", stops: int = 0, **other: object) -> Path:
+    """A span test of digits (backwards): of a machine, or as if a person had given its answers."""
+    paradigm = load_paradigm("digit_span")
+    plan = plan_session(paradigm, 1, session_design(paradigm, "backward"))
+    session = begin(folder, paradigm, agent, plan, Request(design="backward"))
+    Runner(session, agent).run()
+    if participant:
+        edit(session.folder, agent_kind="participant", agent="participant", participant=participant, oracle=False, session=f"of-{participant}", **other)
+    if stops:
+        lines = (session.folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+        ends = [place for place, line in enumerate(lines) if '"trial_end"' in line]
+        (session.folder / "events.jsonl").write_text("\n".join(lines[: ends[stops - 1] + 1]) + "\n", encoding="utf-8")
+    return session.folder
+
+
+@pytest.mark.usefixtures("page_only")
+def test_a_page_of_adaptive_sessions_alone_has_the_span_of_everybody(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    adaptive(data, make_agent("capacity:4"))
+    adaptive(data, make_agent("capacity:4"), "ada")
+    adaptive(data, make_agent("capacity:6"), "bea")
+    adaptive(data, IdealAgent(), "cleo")
+    adaptive(data, Chance(), "dora")
+    adaptive(data, IdealAgent(), "emil", stops=3)
+    adaptive(data, IdealAgent(), "pia", pilot=True)
+    report = compare([data], tmp_path / "report", PLAIN)
+    text = read(report).text
+    assert "People and machines: spans" in text
+    assert "Nothing to compare" not in text
+    assert "Left out" not in text
+    assert "1 adaptive session left out: pilot." in text
+    spans = pd.read_csv(tmp_path / "report" / "tables" / "spans.csv").set_index("who")
+    found = spans["span"]
+    assert found["cleo"] == 9
+    assert found["ada"] == found["capacity:4"] < found["bea"] < 9
+    assert found.isna()[["dora", "emil"]].all()
+    assert spans["below_start"]["dora"]
+    assert spans["conditions"].eq("direction: backward").all()
+    assert "the longest list was passed" in spans["note"]["cleo"]
+    assert spans["note"]["emil"] == "unfinished, 3 trials so far"
+    assert "below 2" in text
+    (people,) = pd.read_csv(tmp_path / "report" / "tables" / "mean_spans.csv").to_dict("records")
+    assert (people["who"], people["n"]) == ("People", 3)
+    assert people["mean"] == pytest.approx(found[["ada", "bea", "cleo"]].mean())
+    assert people["note"] == "without 1 session below the first level, so the mean is too high"
+    empty = re.findall(r"<section[^>]*>\s*(?:<h2>[^<]*</h2>)?\s*</section>", report.read_text(encoding="utf-8"))
+    assert not empty, "no section is without content"
+
+
+@pytest.mark.usefixtures("page_only")
+def test_spans_stand_beside_the_curves_of_other_sessions(tmp_path: Path, data: Path) -> None:
+    both = copy(data, tmp_path / "both", "vsr-ideal-s3")
+    adaptive(both, make_agent("capacity:4"))
+    page = read(compare([both], tmp_path / "report", PLAIN))
+    assert "1 session is adaptive: it is in the table of spans alone." in page.text
+    assert "digit_span-capacity-4-s1" in page.text
+    assert {"#spans", "#paradigm-vsr"} <= set(page.addresses)
 
 
 def at_window(folder: Path, participant: str, late: int) -> None:
