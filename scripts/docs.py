@@ -286,7 +286,7 @@ def generators() -> dict[str, Callable[[], str]]:
     from spanlab.paradigms.triggers import Triggers
     from spanlab.sessions.evaluations.set_file import ParadigmEntry, SetFile
     from spanlab.sessions.studies.fields import FieldPart
-    from spanlab.sessions.studies.schema import Entry, StudyFile
+    from spanlab.sessions.studies.schema import Entry, Group, StudyFile
     from spanlab.stimuli import STIMULI
 
     return {
@@ -323,6 +323,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "triggers": lambda: fields(Triggers),
         "study keys": lambda: fields(StudyFile),
         "study paradigm keys": lambda: fields(Entry),
+        "study group keys": lambda: fields(Group),
         "study field keys": lambda: fields(FieldPart),
         "step keys": lambda: keys(steps.STEP_KEYS),
         "display keys": lambda: keys(steps.DISPLAY_KEYS),

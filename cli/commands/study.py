@@ -98,7 +98,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
         agent.close()
         raise
     battery.visit = visit
-    who = f"{visit.person.name} (number {visit.person.number})"
+    who = f"{visit.person.name} (number {visit.person.number}{', group ' + visit.person.group if visit.person.group else ''})"
     order = " ".join(paradigm.name for paradigm in visit.order)
     print(f"spanlab: {who}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, visit, wanted, goes_on, data)
@@ -124,7 +124,7 @@ def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: P
 
     remarks: list[str] = []
     if goes_on:
-        if visit.study is not study:
+        if visit.study.hash != study.hash:
             remarks.append("the study file has changed since this session began; it goes on as it was begun")
         if wanted.language.strip() not in ("", visit.language):
             remarks.append(f"it goes on in '{visit.language}', as it was begun")
@@ -276,12 +276,16 @@ def check_study(file: Path) -> str:
 
         check_paradigm(source, note)
         problems += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
-    for one in study.paradigms:
-        try:
-            one.plan(1)
-        except SpanLabError as error:
-            raise SpanLabError(f"{file.name} paradigms > {one.name}: {error}") from None
-    line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{'s' * (len(study.sessions) > 1)})"
+    for group in [one.name for one in study.groups] or [""]:
+        for one in study.of_group(group).taken:
+            try:
+                one.plan(1)
+            except SpanLabError as error:
+                of_group = f"groups > {group} > " if group else ""
+                raise SpanLabError(f"{file.name} {of_group}paradigms > {one.name}: {error}") from None
+    groups = f", {len(study.groups)} groups" if study.groups else ""
+    several = "s" if len(study.sessions) > 1 else ""
+    line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{several}{groups})"
     return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(problems))])
 
 

@@ -92,6 +92,7 @@ class SessionInfo(TypedDict):
     format_version: Annotated[int, Holds("version of this format")]
     session: Annotated[str, Holds("name of the session, unique within a data folder"), InTable(loaded=True)]
     participant: Annotated[str, Holds("identifier of the person; empty for machines"), InTable(loaded=True)]
+    group: NotRequired[Annotated[str, Holds("studies with groups: the group of the participant"), InTable(loaded=True)]]
     agent_kind: Annotated[str, Holds(_KINDS), InTable(loaded=True)]
     agent: Annotated[str, Holds("the agent as named by the user, such as network:laptop"), InTable(loaded=True)]
     agent_settings_hash: Annotated[str, Holds("hash of all settings that affect the agent's answers"), InTable(loaded=True)]

@@ -53,7 +53,7 @@ class Battery:
         self.visit, self.agent, self.pilot, self.now = visit, agent, pilot, now
         self._extra, self._progress = extra, progress
         self._plans: dict[str, list[PlannedTrial]] = {}
-        self._tried: tuple[Path, int] | None = None
+        self._tried: tuple[Path, int, str] | None = None
         self._seeds: dict[str, int] = {}
 
     def run(self) -> None:
@@ -66,27 +66,34 @@ class Battery:
         """
         with only_writer(self.visit.folder):
             try:
-                if self._tried != (self.visit.folder, self.visit.person.number):
+                if self._tried != self._for:
                     self.try_out()
                 with speak_as_recorded(read_head(self.visit.folder)):
                     self._run()
             finally:
                 self.agent.close()
 
+    @property
+    def _for(self) -> tuple[Path, int, str]:
+        """What plans and seeds follow from: another folder, number or group has others."""
+        return self.visit.folder, self.visit.person.number, self.visit.person.group
+
     def try_out(self) -> None:
         """Compile every trial that is left before anybody sits down: a fault in the last paradigm must not show when the others have been taken.
 
         Nothing is written, so that it may be done for a session that is only foreseen (:func:`.visit.foresee`).
         """
+        if self._tried != self._for:
+            self._plans, self._seeds = {}, {}
         begun, study, order = states(self.visit.folder), self.visit.study, [paradigm.name for paradigm in self.visit.order]
         kinds: list[ResponseKind] = []
-        for paradigm in study.paradigms:
+        for paradigm in study.taken:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
             if study.keys.own or (paradigm.name in order and paradigm.name not in begun):
                 kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
         if study.keys.own:
             check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
-        self._tried = self.visit.folder, self.visit.person.number
+        self._tried = self._for
 
     def _run(self) -> None:
         visit = self.visit
@@ -171,7 +178,9 @@ class Battery:
             "position": order.index(paradigm.name) + 1 if paradigm.name in order else None,
             "participant_number": visit.person.number,
             "fields": dict(visit.fields),
+            **({"group": visit.person.group, "place": visit.person.place} if visit.person.group else {}),
         }
+        group = {"group": visit.person.group} if visit.person.group else {}
         return Request(
             seed=self._seed(paradigm),
             generator=paradigm.entry.generator,
@@ -182,7 +191,7 @@ class Battery:
             practice=paradigm.entry.practice,
             levels=paradigm.entry.set_,
             source=paradigm.source,
-            extra={"study": study, "keys": visit.study.keys_for(person, visit.person.number), **self._extra(paradigm)},
+            extra={"study": study, **group, "keys": visit.study.keys_for(person, visit.person.turn), **self._extra(paradigm)},
         )
 
     def _break(self, done: int) -> None:

@@ -10,7 +10,7 @@ import itertools
 import re
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -41,6 +41,7 @@ class Person:
     at : when the number was given (UTC)
     withdrawn : when the person withdrew, or empty
     sessions : how many ordinary sessions were removed then
+    group, place : in a study with groups the person's group, and the place in it (from 1)
     """
 
     name: str | None
@@ -49,6 +50,13 @@ class Person:
     at: str
     withdrawn: str = ""
     sessions: int = 0
+    group: str = ""
+    place: int = 0
+
+    @property
+    def turn(self) -> int:
+        """The number by which orders and keys are balanced: the place in the group, in which they are balanced then, or else the number."""
+        return self.place or self.number
 
 
 def misnamed(name: str, language: str = "en") -> str | None:
@@ -86,10 +94,10 @@ def people(folder: Path) -> list[Person]:
         try:
             key = (line["kind"], line["number"])
             if line["event"] == "registered" and key not in registered:
-                registered[key] = Person(line["participant"], line["number"], line["kind"], line["at"])
+                registered[key] = Person(line["participant"], line["number"], line["kind"], line["at"], group=line.get("group", ""), place=line.get("place", 0))
             elif line["event"] == "withdrew":
                 before = registered[key]
-                registered[key] = Person(line["participant"], before.number, before.kind, before.at, line["at"], line["sessions"])
+                registered[key] = replace(before, name=line["participant"], withdrawn=line["at"], sessions=line["sessions"])
             else:
                 raise KeyError("event")
         except (KeyError, TypeError):
@@ -130,13 +138,20 @@ def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language:
     return sentence("wrong.number_gone" if other.withdrawn else "wrong.number_taken", language, number=number, name=other.name)
 
 
-def register(folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now) -> Person:
+#: Gives the group of the next participant and the place in it, from everybody who has come, the kind and the number.
+Assign = Callable[[Iterable[Person], Kind, int], tuple[str, int]]
+
+
+def register(
+    folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now, assign: Assign = lambda everybody, kind, number: ("", 0)
+) -> Person:
     """Give a person a number once: the requested one, or the next free one. A person who has one keeps it. It is on the disk when this returns.
 
     Parameters
     ----------
     folder : data folder of the study; made when it is missing
     name : identifier; empty for simulated participants, who are named by their number
+    assign : gives the group in a study with groups; called under the lock, so that nobody else gets the same place
 
     Raises
     ------
@@ -162,8 +177,10 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
         if trouble:
             raise SpanLabError(trouble)
         given = number if number is not None else next_number(everybody, kind)
-        person = Person(name or named_by_number(kind, given), given, kind, now())
-        append_line(folder / _FILE, {"event": "registered", "participant": person.name, "number": given, "kind": kind, "at": person.at})
+        group, place = assign(everybody, kind, given)
+        person = Person(name or named_by_number(kind, given), given, kind, now(), group=group, place=place)
+        line = {"event": "registered", "participant": person.name, "number": given, "kind": kind, "at": person.at}
+        append_line(folder / _FILE, {**line, "group": group, "place": place} if group else line)
         return person
 
 

@@ -41,6 +41,17 @@ class Entry(_Part):
     triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")
 
 
+class Group(_Part):
+    """A group of participants, who take the same paradigms under the same conditions."""
+
+    name: Name = Field(description="short name, for the record")
+    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="at most so many participants; no limit if not given")
+    paradigms: Annotated[list[StrictStr], Field(min_length=1)] | None = Field(
+        default=None, description="what this group takes, by names in the study; all if not given"
+    )
+    set_: dict[str, dict[str, Scalar | Levels]] = Field(default_factory=dict, alias="set", description="levels of some factors in this group, by paradigm")
+
+
 class Breaks(_Part):
     """The break between two paradigms of a session."""
 
@@ -68,6 +79,9 @@ class StudyFile(_Part):
     seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="seed of the orders and trials of all participants")
     sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
         default=1, description="how many sessions, each with all paradigms; or the list of paradigms of each session"
+    )
+    groups: Annotated[list[Named[Group]], Field(min_length=2, max_length=50)] | None = Field(
+        default=None, description="groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who has come"
     )
     keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and other keys, by answer")
     display: str | None = Field(default=None, description="display file (relative to the study file) that sessions cite; options override it")

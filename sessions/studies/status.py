@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
+from .groups import group_counts
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
 from .visit import State, completed, read_head, refused, runs, states
@@ -36,22 +37,33 @@ def overview(study: Study, data: Path) -> Overview:
     """
     folder = data / study.name
     names = [paradigm.name for paradigm in study.paradigms]
+    grouped = ("group",) * bool(study.groups)
     rows: list[tuple[str, ...]] = []
     everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
     through = 0
     for person in everybody:
         folders = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         try:
-            rows += [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names))]
+            found = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names))]
+            rows += [_with_group(row, person.group) if grouped else row for row in found]
             through += person.kind == "person" and bool(folders) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
         except SpanLabError as error:  # one damaged file must not hide the others
-            rows.append((*_bare(person, len(names))[:-1], str(error)))
+            row = (*_bare(person, len(names))[:-1], str(error))
+            rows.append(_with_group(row, person.group) if grouped else row)
     counted = [person for person in everybody if person.kind == "person"]
     withdrawn = sum(bool(person.withdrawn) for person in counted)
-    rows += [("?", name, "", "", *[""] * len(names), "", f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
+    empty = [""] * (len(grouped) + 2 + len(names) + 1)
+    rows += [("?", name, *empty, f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
     others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
     summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
-    return Overview(study.name, ("no.", "participant", "session", "begun", *names, "finished", "note"), tuple(rows), summary)
+    if grouped:
+        summary += f"\ngroups: {group_counts(study.groups, everybody)}"
+    return Overview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, "finished", "note"), tuple(rows), summary)
+
+
+def _with_group(row: tuple[str, ...], group: str) -> tuple[str, ...]:
+    """A row with the group beside the participant."""
+    return (*row[:2], group, *row[2:])
 
 
 def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from ..triggers import trigger_request
 from .counterbalancing import Order, order_of, rows
 from .fields import COMMON, FieldPart, missing_texts
 from .participants import Kind, misnamed
-from .schema import Breaks, Entry, StudyFile
+from .schema import Breaks, Entry, Group, StudyFile
 
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: what the dialog asks of every study
 _BUILT_IN = ("participant", "session", "number", "language", "existing")
 
@@ -69,6 +71,7 @@ class Study:
     order: Order
     seed: int
     keys: KeySetting
+    groups: tuple[Group, ...]
     display: Path | None
     theme: ThemeName
     palette: PaletteName
@@ -80,8 +83,33 @@ class Study:
     debrief: Mapping[str, str] | None
     fields: tuple[FieldPart, ...]
 
+    def of_group(self, name: str) -> Study:
+        """The study as a group takes it: its paradigms, with its levels; in a study without groups (no name) as it is.
+
+        Raises
+        ------
+        SpanLabError
+            when the study has no such group.
+        """
+        if not name and not self.groups:
+            return self
+        group = next((one for one in self.groups if one.name == name), None)
+        if group is None:
+            raise SpanLabError(f"{self.name} has no group '{name}'; it has {listed([one.name for one in self.groups]) or 'none'}")
+        paradigms = tuple(
+            replace(one, entry=one.entry.model_copy(update={"set_": {**one.entry.set_, **group.set_[one.name]}})) if one.name in group.set_ else one
+            for one in self.paradigms
+        )
+        wanted = {n for n, one in enumerate(paradigms) if group.paradigms is None or one.name in group.paradigms}
+        return replace(self, paradigms=paradigms, sessions=tuple(tuple(n for n in taken if n in wanted) for taken in self.sessions))
+
+    @property
+    def taken(self) -> list[StudyParadigm]:
+        """The paradigms that are taken in any session: all of them, unless this is the study of a group."""
+        return [one for n, one in enumerate(self.paradigms) if any(n in session for session in self.sessions)]
+
     def order_for(self, number: int, session: int) -> list[StudyParadigm]:
-        """The paradigms of a session in the order of a participant (by number)."""
+        """The paradigms of a session in the order of a participant (by number, or by the place in a group)."""
         taken = self.sessions[session - 1]
         return [self.paradigms[taken[part]] for part in order_of(self.order, len(taken), self.name, number, session, self.seed)]
 
@@ -192,7 +220,7 @@ def build_study(document: Document, file: Path) -> Study:
     if problems:
         raise ParadigmError(in_order(problems))
     every = tuple(range(len(loaded)))
-    return Study(
+    built = Study(
         name=checked.study,
         title=checked.title,
         hash=digest(data),
@@ -203,6 +231,7 @@ def build_study(document: Document, file: Path) -> Study:
         order=checked.order,
         seed=checked.seed,
         keys=checked.keys,
+        groups=tuple(_groups(checked)),
         display=None if checked.display is None else file.parent / checked.display,
         theme=checked.theme,
         palette=checked.palette,
@@ -216,6 +245,66 @@ def build_study(document: Document, file: Path) -> Study:
         debrief=checked.debrief,
         fields=tuple(fields),
     )
+    if amiss_in_groups := [document.problem(path, message) for path, message in _groups_amiss(built)]:
+        raise ParadigmError(in_order(amiss_in_groups))
+    return built
+
+
+def _groups(checked: StudyFile) -> Iterator[Group]:
+    """The groups of a study; a name alone stands for a group that takes everything."""
+    for named in checked.groups or ():
+        yield Group.model_construct(name=named, people=None, paradigms=None, set_={}) if isinstance(named, str) else named
+
+
+def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
+    """What is wrong with the groups of a study that is right otherwise."""
+    names = [one.name for one in study.paradigms]
+    for n, group in enumerate(study.groups):
+        path: YamlPath = ("groups", n)
+        if any(group.name == other.name for other in study.groups[:n]):
+            yield path, f"the group '{group.name}' occurs twice"
+            continue
+        if not _NAME.fullmatch(group.name):
+            yield path, f"a group's name has small letters, digits and underscores, and begins with a letter; found '{group.name}'"
+            continue
+        unknown = [(key, name) for key, several in (("paradigms", group.paradigms or ()), ("set", group.set_)) for name in several if name not in names]
+        for key, name in unknown:
+            yield (*path, key), f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}"
+        idle = [name for name in group.set_ if name in names and group.paradigms is not None and name not in group.paradigms]
+        for name in idle:
+            yield (*path, "set", name), f"the group does not take '{name}'"
+        levels = list(_levels_amiss(study, group, path))
+        yield from levels
+        if unknown or levels:
+            continue
+        as_taken = study.of_group(group.name)
+        for session, taken in enumerate(as_taken.sessions, start=1):
+            if not taken:
+                yield path, f"the group '{group.name}' has no paradigm in session {session}"
+        for one in as_taken.taken:
+            try:
+                one.plan(1, balanced=False)
+            except SpanLabError as error:
+                yield (*path, "set", one.name) if one.name in group.set_ else path, str(error)
+    for n, name in enumerate(names):
+        if study.groups and all(group.paradigms is not None and name not in group.paradigms for group in study.groups):
+            yield ("paradigms", n), f"no group takes '{name}'"
+    if study.groups:
+        for n, field in enumerate(study.fields):
+            if field.name == "group":
+                yield ("fields", n), "the study has groups, to which participants are assigned: leave out the field 'group', or give it another name"
+
+
+def _levels_amiss(study: Study, group: Group, path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
+    """Levels of a group that its paradigms do not have."""
+    for one in study.paradigms:
+        for factor, levels in group.set_.get(one.name, {}).items():
+            for level in levels if isinstance(levels, list) else [levels]:
+                try:
+                    one.paradigm.level(factor, level)
+                except SpanLabError as error:
+                    yield (*path, "set", one.name, factor), str(error)
+                    break
 
 
 def _load(document: Document, file: Path, n: int, named: Any, languages: Sequence[str], problems: list[Problem]) -> StudyParadigm | None:

@@ -19,6 +19,7 @@ from ..record.reader import read_events, read_session, staircase_of, trials_left
 from ..sent import sentences_for_people
 from ..session import utc_now
 from .fields import read_typed
+from .groups import assigner, group_counts
 from .participants import Kind, Person, find, misnamed, named_by_number, next_number, number_taken, people, register
 from .study import Study, StudyParadigm, study_from_data
 
@@ -61,7 +62,7 @@ class Visit:
     Parameters
     ----------
     folder : of this session of the study; the folders of its ordinary sessions are in it
-    study : as it was when the session began
+    study : as it was when the session began, and as the participant's group takes it
     run : from 1; more when it was begun anew
     fields : what was asked about the participant
     """
@@ -82,7 +83,7 @@ class Visit:
     @property
     def order(self) -> list[StudyParadigm]:
         """The paradigms in the order of this participant."""
-        return self.study.order_for(self.person.number, self.session)
+        return self.study.order_for(self.person.turn, self.session)
 
     @property
     def finished(self) -> bool:
@@ -107,7 +108,9 @@ def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en")
     if name or wanted.kind != "simulated":
         trouble = misnamed(name, language)
         person = find(folder, name) if trouble is None else None
-        trouble = trouble or (_stranger(person, name, wanted.kind, language) if person else None)
+        trouble = trouble or (_stranger(person, name, wanted.kind, language) or _of_no_group(study, folder, person, wanted, language) if person else None)
+        if trouble is None and person is None:
+            trouble = _no_place(study, folder, wanted.kind, language)
         if trouble:
             wrong["participant"] = trouble
     typed = wanted.session.strip()
@@ -142,6 +145,24 @@ def _stranger(person: Person, name: str, kind: Kind, language: str) -> str | Non
     if person.name != name:
         return sentence("wrong.capitals", language, name=person.name)
     return sentence(f"wrong.is_{person.kind}", language, name=name) if person.kind != kind else None
+
+
+def _no_place(study: Study, folder: Path, kind: Kind, language: str) -> str | None:
+    """Why nobody else can take part, or None."""
+    everybody = people(folder)
+    try:
+        assigner(study)(everybody, kind, next_number(everybody, kind))
+    except SpanLabError:
+        return sentence("wrong.full", language, groups=group_counts(study.groups, everybody))
+    return None
+
+
+def _of_no_group(study: Study, folder: Path, person: Person, wanted: Wanted, language: str) -> str | None:
+    """Why somebody who has come before can begin no session of the study as it is now: the group is not among its groups."""
+    goes_on = wanted.existing.strip() == "resume" and wanted.session.strip().isdigit() and runs(folder, str(person.name), int(wanted.session))
+    if goes_on or person.group in ({group.name for group in study.groups} or {""}):
+        return None
+    return sentence("wrong.group" if person.group else "wrong.no_group", language, name=person.name, group=person.group)
 
 
 def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, number: str, language: str) -> str | None:
@@ -306,7 +327,8 @@ def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
     person = find(folder, name) if name else None
     if person is None:
         number = int(wanted.number) if wanted.number.strip() else next_number(people(folder), wanted.kind)
-        person = Person(name or named_by_number(wanted.kind, number), number, wanted.kind, "")
+        group, place = assigner(study)(people(folder), wanted.kind, number)
+        person = Person(name or named_by_number(wanted.kind, number), number, wanted.kind, "", group=group, place=place)
     return _seated(study, folder, person, wanted)[0]
 
 
@@ -320,7 +342,7 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
     """
     _check(study, data, wanted)
     folder = data / study.name
-    person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now)
+    person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now, assigner(study))
     with only_writer(folder, patience_s=20):
         visit, goes_on = _seated(study, folder, person, wanted)
         if goes_on:
@@ -360,7 +382,7 @@ def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple
     language = wanted.language.strip() or study.languages[0]
     visit_folder = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
     study.seeds_for(person.number, session, study.paradigms[0].name, run, person.kind)
-    return Visit(visit_folder, study, person, session, run, language, fields), False
+    return Visit(visit_folder, study.of_group(person.group), person, session, run, language, fields), False
 
 
 def _head(visit: Visit, created: str) -> dict[str, Any]:
@@ -373,6 +395,7 @@ def _head(visit: Visit, created: str) -> dict[str, Any]:
         "participant": person.name,
         "participant_number": person.number,
         "kind": person.kind,
+        **({"group": person.group, "place": person.place} if person.group else {}),
         "order": [one.name for one in visit.order],
         "language": visit.language,
         "fields": dict(visit.fields),
@@ -386,7 +409,7 @@ def taken_up(study: Study, person: Person, folder: Path) -> Visit:
     """Open a session as it was begun, whatever has changed in the study file since."""
     head = read_head(folder)
     as_begun = study if study.hash == head["study_hash"] else study_from_data(head["study_data"], study.file)
-    return Visit(folder, as_begun, person, head["session"], head["run"], head["language"], head["fields"])
+    return Visit(folder, as_begun.of_group(person.group), person, head["session"], head["run"], head["language"], head["fields"])
 
 
 def as_begun(study: Study, data: Path, wanted: Wanted) -> tuple[Study, Mapping[str, Any]]:

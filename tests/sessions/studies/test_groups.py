@@ -1,0 +1,277 @@
+"""Groups of a study: balanced over who has come, the same for one person always, and in every record."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import Run, command_line
+from study_files import Guest, study_in, take
+
+from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.sessions import read_responses, read_session
+from spanlab.sessions.record.reader import find_sessions
+from spanlab.sessions.studies.battery import Battery
+from spanlab.sessions.studies.groups import Assigner, assigner
+from spanlab.sessions.studies.participants import Person, people, register, withdraw
+from spanlab.sessions.studies.schema import Group
+from spanlab.sessions.studies.study import Study
+from spanlab.sessions.studies.visit import Wanted, check_wanted, foresee, read_head, sit_down
+
+TWO = """
+study: trained
+title: Training
+paradigms:
+  - {paradigm: vsr, set: {list_length: [2, 3]}, trials: 2, practice: false}
+  - {paradigm: sfr, as: cells, set: {list_length: 1}, trials: 1, practice: false}
+  - {paradigm: sfr, as: more_cells, set: {list_length: 3}, trials: 1, practice: false}
+order: latin_square
+sessions: 2
+groups:
+  - {name: training, paradigms: [vsr, cells], set: {vsr: {list_length: 3}}}
+  - {name: control, paradigms: [vsr, more_cells]}
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return study_in(tmp_path, TWO)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+# -- assignment ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+class Arrivals:
+    """People who come and withdraw, without a disk."""
+
+    def __init__(self, groups: list[Group], seed: int = 1) -> None:
+        self.assign = Assigner(groups, "s", seed)
+        self.there: list[Person] = []
+
+    def come(self, number: int | None = None, kind: Any = "person") -> Person:
+        number = number or 1 + max((person.number for person in self.there if person.kind == kind), default=0)
+        group, place = self.assign(self.there, kind, number)
+        self.there.append(Person(f"{kind}{number}", number, kind, "", group=group, place=place))
+        return self.there[-1]
+
+    def withdraws(self, at: int) -> None:
+        one = self.there[at]
+        self.there[at] = Person(one.name, one.number, one.kind, "", "then", 1, one.group, one.place)
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(person.group for person in self.there if person.kind == "person" and not person.withdrawn)
+
+
+def equal(many: int) -> list[Group]:
+    return [Group(name=f"g{n}") for n in range(many)]
+
+
+@pytest.mark.parametrize("many", [2, 3, 5])
+def test_groups_differ_by_one_person_at_most_whenever_somebody_looks(many: int) -> None:
+    """Whatever numbers are given, and although pilots and rehearsals come between."""
+    for seed in range(20):
+        random, arrivals = np.random.RandomState(seed), Arrivals(equal(many), seed)
+        numbers = iter(random.permutation(500) + 1)
+        for _ in range(60):
+            arrivals.come(int(next(numbers)) if random.randint(3) == 0 else None)
+            if random.randint(4) == 0:
+                arrivals.come(kind="pilot")
+            counts = arrivals.counts
+            assert max(counts.values()) - min(counts[f"g{n}"] for n in range(many)) <= 1
+        for group in counts:
+            places = sorted(person.place for person in arrivals.there if person.kind == "person" and person.group == group)
+            assert places == list(range(1, len(places) + 1)), "orders and keys go by places, so every group has all of them alike"
+
+
+def test_who_withdraws_is_replaced_in_the_group_and_in_the_place() -> None:
+    for seed in range(20):
+        random, arrivals = np.random.RandomState(seed), Arrivals(equal(3), seed)
+        for _ in range(30):
+            arrivals.come()
+        gone = [int(at) for at in random.permutation(30)[:6]]
+        for at in gone:
+            arrivals.withdraws(at)
+        left = {(arrivals.there[at].group, arrivals.there[at].place) for at in gone}
+        found = {(person.group, person.place) for person in (arrivals.come() for _ in gone)}
+        assert found == left
+        assert set(arrivals.counts.values()) == {10}
+
+
+def test_groups_of_declared_sizes_fill_up_together_and_nobody_comes_in_afterwards() -> None:
+    arrivals = Arrivals([Group(name="few", people=10), Group(name="many", people=30)])
+    for number in range(1, 41):
+        arrivals.come()
+        assert abs(arrivals.counts["few"] - number / 4) <= 1
+    assert arrivals.counts == {"few": 10, "many": 30}
+    with pytest.raises(SpanLabError, match=r"every group of s is full \(few: 10 of 10, many: 30 of 30\)"):
+        arrivals.come()
+    assert arrivals.come(kind="pilot").group in ("few", "many"), "pilots fill nobody's place, and are not kept out"
+    arrivals.withdraws(3)
+    assert arrivals.come().place == arrivals.there[3].place
+
+
+def test_between_groups_that_are_alike_a_draw_decides() -> None:
+    """The first of every pair of people is in either group equally often, and so is everybody by the number."""
+    first = Counter(Arrivals(equal(2), seed).come().group for seed in range(1, 401))
+    assert abs(first["g0"] - 200) < 3.3 * 10  # standard deviation of 400 fair draws
+    arrivals = Arrivals(equal(2))
+    groups = [arrivals.come().group for _ in range(800)]
+    pairs = Counter(zip(groups[::2], groups[1::2], strict=True))
+    assert set(pairs) == {("g0", "g1"), ("g1", "g0")}
+    assert abs(pairs["g0", "g1"] - 200) < 3.3 * 10
+    again = Arrivals(equal(2))
+    assert groups[:50] == [again.come().group for _ in range(50)]
+
+
+def test_orders_and_keys_are_balanced_within_each_group(study: Study) -> None:
+    arrivals = Arrivals(list(study.groups))
+    orders: dict[str, list[Any]] = {"training": [], "control": []}
+    for _ in range(48):
+        person = arrivals.come()
+        of_group = study.of_group(person.group)
+        orders[person.group].append(tuple(one.name for one in of_group.order_for(person.turn, 1)))
+    for group, second in (("training", "cells"), ("control", "more_cells")):
+        assert Counter(orders[group]) == {("vsr", second): 12, (second, "vsr"): 12}
+
+
+def _registers(folder: Path, groups: list[Group], who: str, together: Any) -> None:
+    together.wait()
+    for n in range(10):
+        register(folder, f"{who}-{n}", "person", assign=Assigner(groups, "s", 1))
+
+
+def test_assistants_who_begin_at_the_same_moment_do_not_take_the_same_place(tmp_path: Path) -> None:
+    groups = [Group(name="a", people=20), Group(name="b", people=20)]
+    fork = multiprocessing.get_context("fork")
+    together = fork.Barrier(4)
+    processes = [fork.Process(target=_registers, args=(tmp_path, groups, f"p{n}", together)) for n in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    everybody = people(tmp_path)
+    assert sorted((person.group, person.place) for person in everybody) == [(group, place) for group in "ab" for place in range(1, 21)]
+    with pytest.raises(SpanLabError, match="is full"):
+        register(tmp_path, "late", "person", assign=Assigner(groups, "s", 1))
+    withdraw(tmp_path, everybody[0], 0)
+    last = register(tmp_path, "late", "person", assign=Assigner(groups, "s", 1))
+    assert (last.group, last.place) == (everybody[0].group, everybody[0].place)
+
+
+# -- sessions ------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it_is(study: Study, data: Path, run: Run) -> None:
+    for name in ("p01", "p02", "p03", "p04"):
+        for session in (1, 2):
+            visit = take(study, data, name, session, fields={})
+            group = visit.person.group
+            assert read_head(visit.folder)["group"] == group
+            assert {one.name for one in visit.order} == ({"vsr", "cells"} if group == "training" else {"vsr", "more_cells"})
+    table = read_responses(data)
+    assert table.groupby("participant")["group"].nunique().eq(1).all()
+    assert Counter(table.groupby("participant")["group"].first()) == {"training": 2, "control": 2}
+    vsr = table[table["paradigm"] == "vsr"]
+    assert set(vsr[vsr["group"] == "training"]["list_length"]) == {3}
+    assert set(vsr[vsr["group"] == "control"]["list_length"]) <= {2, 3}
+    infos = [read_session(folder) for folder in find_sessions([data])]
+    assert all(info["group"] == info["study"]["group"] for info in infos)
+    assert run("status", "study.yaml")[1].count("training") >= 3
+    status, printed, err = run("status", "study.yaml")
+    assert status == 0, err
+    assert "group" in printed.splitlines()[0]
+    assert "groups: training 2, control 2" in printed
+    status, _, err = run("figure", "--along", "serial_position", "--by", "group", "data", "--paradigm", "vsr", "-o", "groups.csv")
+    assert status == 0, err
+    assert set(pd.read_csv("groups.csv")["group"]) == {"training", "control"}
+    status, printed, err = run("stats", "data", "--paradigm", "vsr", "--by", "group")
+    assert status == 0, err
+    assert "training" in printed
+
+
+def test_check_looks_at_the_paradigms_of_each_group(study: Study, run: Run, tmp_path: Path) -> None:
+    status, printed, err = run("check", "study.yaml")
+    assert status == 0, err
+    assert "trained is fine (3 paradigms, 2 sessions, 2 groups)" in printed
+    design = "{paradigm: vsr, design: span, practice: false}"
+    text = TWO.replace("{paradigm: vsr, set: {list_length: [2, 3]}, trials: 2, practice: false}", design)
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    status, _, err = run("check", "study.yaml")
+    assert status == 1
+    assert "groups item 1 > set > vsr: vsr: this design is adaptive" in err, "an adaptive design leaves no level to a group"
+
+
+def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_planned_anew(study: Study, data: Path) -> None:
+    """Two assistants begin: both foresee the first number, and one of them gets it."""
+    wanted = Wanted("late", "1")
+    battery = Battery(foresee(study, data, wanted), Guest())
+    battery.try_out()
+    first = take(study, data, "first", fields={})
+    battery.visit = sit_down(study, data, wanted)[0]
+    battery.run()
+    assert {first.person.group, battery.visit.person.group} == {"training", "control"}
+    seeds = [(info["paradigm"], info["seed"]) for info in map(read_session, find_sessions([data]))]
+    assert len(set(seeds)) == len(seeds) == 4, "nobody gets the trials of somebody else"
+    assert {info["study"]["paradigm"] for info in map(read_session, find_sessions([battery.visit.folder]))} == {one.name for one in battery.visit.order}
+
+
+def test_who_came_before_there_were_groups_can_go_on_but_not_begin(study: Study, data: Path, tmp_path: Path) -> None:
+    before = study_in(tmp_path, TWO[: TWO.index("groups:")])
+    take(before, data, "p01", fields={})
+    with pytest.raises(SpanLabError, match="p01 came before the study had groups"):
+        take(study, data, "p01", 2, fields={})
+    assert sit_down(study, data, Wanted("p01", "1", existing="resume"))[1]
+    take(study, data, "p02", fields={})
+    other = study_in(tmp_path, TWO.replace("control", "waiting").replace("training", "drilled"))
+    with pytest.raises(SpanLabError, match=r"p02 is in the group '(training|control)', which the study file does not have now"):
+        take(other, data, "p02", 2, fields={})
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("[a]", "at least 2"),
+        ("[a, a]", "the group 'a' occurs twice"),
+        ("[a, B]", "a group's name has small letters"),
+        ("[a, {name: b, paradigms: [vrs]}]", "the study has no paradigm 'vrs'; did you mean 'vsr'"),
+        ("[a, {name: b, set: {vsr: {list_lenght: 3}}}]", "list_lenght"),
+        ("[a, {name: b, set: {vsr: {list_length: 30}}}]", "30"),
+        ("[a, {name: b, paradigms: [vsr], set: {cells: {list_length: 2}}}]", "the group does not take 'cells'"),
+        ("[a, {name: b, paradigms: [vsr]}]", "the group 'b' has no paradigm in session 2"),
+        ("[{name: a, paradigms: [vsr, cells]}, {name: b, paradigms: [vsr, cells]}]", "no group takes 'more_cells'"),
+        ("[a, {name: b, persons: 3}]", "unknown key 'persons'"),
+        ("[a, b]\nfields: [{name: group, label: {en: Group}}]", "the study has groups, to which participants are assigned"),
+    ],
+)
+def test_mistakes_in_groups_are_told(tmp_path: Path, groups: str, message: str) -> None:
+    sessions = "sessions: [[vsr, more_cells], [cells]]\n"
+    with pytest.raises(ParadigmError, match=message.replace("'", ".")):
+        study_in(tmp_path, TWO[: TWO.index("sessions:")] + sessions + f"groups: {groups}\n")
+
+
+def test_a_full_study_says_so_before_anybody_sits_down(data: Path, tmp_path: Path) -> None:
+    study = study_in(tmp_path, TWO[: TWO.index("groups:")] + "groups: [{name: a, people: 1}, {name: b, people: 1}]\n")
+    assert assigner(study)([], "person", 1)[0] in "ab"
+    for name in ("p01", "p02"):
+        sit_down(study, data, Wanted(name, "1"))
+    with pytest.raises(SpanLabError, match=r"participant: every group is full \(a 1 of 1, b 1 of 1\)"):
+        foresee(study, data, Wanted("p03", "1"))
+    assert check_wanted(study, data, Wanted("p03", "1"), "de")["participant"].startswith("Alle Gruppen sind voll (a 1 of 1")
+    assert sit_down(study, data, Wanted("p02", "2"))[0].person.group, "who has a place keeps it"
+    assert len(people(data / "trained")) == 2
