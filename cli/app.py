@@ -17,6 +17,7 @@ from .commands.comparing import compare
 from .commands.display import display
 from .commands.exchange import export_app, formats, import_app, migrate
 from .commands.listing import list_, print_table, providers
+from .commands.monitor import monitor
 from .commands.neural import neural
 from .commands.planning import methods, plan
 from .commands.preview import preview
@@ -166,6 +167,7 @@ app.command()(preview)
 app.command()(display)
 app.command()(timing)
 app.command()(status)
+app.command()(monitor)
 app.command()(withdraw)
 
 

@@ -1,0 +1,201 @@
+"""The sessions of a study as they run: progress, accuracy, displays and trigger codes, from the records alone. Nothing is written or locked."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from ...core.atomic_files import read_lines
+from ...core.errors import SpanLabError
+from ..record.columns import read_displays
+from ..record.events import Event
+from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
+from .participants import people
+from .study import Study
+from .visit import JOURNAL, read_head, refused, runs
+
+#: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a break, or killed.
+SILENT_S = 120.0
+#: Trials of which the latest accuracy is told.
+LATEST = 10
+
+State = Literal["running", "silent", "interrupted", "finished", "not begun", "refused", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One paradigm in a session of a study, as it is now.
+
+    Parameters
+    ----------
+    participant, group, session : who, and which session of the study (with its run, where it was begun anew)
+    paradigm : its name in the study; empty where no paradigm has begun
+    done, planned : trials, practice apart; an adaptive session has so many at most
+    practice : trials of practice that are finished
+    right, items : of all finished trials, practice apart
+    latest : share of right items in the latest trials; None before the first
+    displays, off, worst_ms : displays with a planned duration, how many had another number of refreshes, and the largest deviation
+    dropped : refreshes at which a frame was missing
+    sent, unsent : trigger codes that the port took, and did not take
+    left_s : how long the trials that are left will take at the pace so far; None where nobody knows
+    sign : when something was last written (seconds since the epoch)
+    note : what somebody should know
+    """
+
+    participant: str
+    group: str
+    session: str
+    paradigm: str
+    state: State
+    sign: float
+    done: int = 0
+    planned: int = 0
+    practice: int = 0
+    right: int = 0
+    items: int = 0
+    latest: float | None = None
+    displays: int = 0
+    off: int = 0
+    worst_ms: float = 0.0
+    dropped: int = 0
+    sent: int = 0
+    unsent: int = 0
+    left_s: float | None = None
+    note: str = ""
+
+
+class Monitor:
+    """Reads the sessions of a study again and again; a record that has not changed is not read twice.
+
+    Parameters
+    ----------
+    study : whose sessions
+    data : data folder
+    """
+
+    def __init__(self, study: Study, data: Path) -> None:
+        self._study, self._folder = study, data / study.name
+        self._read: dict[Path, tuple[tuple[int, int], Watched]] = {}
+
+    def look(self, now: float) -> list[Watched]:
+        """Every paradigm that has begun in any session of the study, the latest sign last.
+
+        Parameters
+        ----------
+        now : seconds since the epoch
+        """
+        seen: list[Watched] = []
+        for person in people(self._folder):
+            if person.name is None or person.withdrawn:
+                continue
+            for folder in runs(self._folder, person.name):
+                try:
+                    seen += self._visit(folder, person.group, now)
+                except SpanLabError as error:
+                    seen.append(Watched(person.name, person.group, folder.name, "", "unreadable", _changed(folder), note=str(error)))
+        return sorted(seen, key=lambda one: one.sign)
+
+    def _visit(self, folder: Path, group: str, now: float) -> Iterable[Watched]:
+        """The paradigms of one session of the study."""
+        head, journal = read_head(folder), read_lines(folder / JOURNAL)
+        number = str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
+        who = (head["participant"], group, number)
+        order = list(head["order"])
+        found = [self._session(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
+        if date := refused(folder):
+            return [*found, Watched(*who, "", "refused", _changed(folder), note=f"consent refused {date}")]
+        if found:
+            return found
+        begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
+        return [Watched(*who, "", "not begun", _changed(folder), note=begun)]
+
+    def _session(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> Watched:
+        """One ordinary session."""
+        try:
+            stat = (folder / "events.jsonl").stat()
+            known, size = self._read.get(folder), (stat.st_size, stat.st_mtime_ns)
+            sign = stat.st_mtime
+        except OSError:
+            known, size, sign = None, (0, 0), _changed(folder)
+        if known is None or known[0] != size:
+            try:
+                known = size, _watched(folder, who, order, sign)
+            except SpanLabError as error:
+                return Watched(*who, folder.name, "unreadable", sign, note=str(error))
+            self._read[folder] = known
+        one = known[1]
+        return _silent(one) if one.state == "running" and now - sign > SILENT_S else one
+
+
+def _silent(one: Watched) -> Watched:
+    return replace(one, state="silent", note="; ".join(filter(None, (one.note, "at a page or in a break, or killed"))))
+
+
+def _changed(folder: Path) -> float:
+    """When something in a folder was last written."""
+    times = [path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()]
+    return max(times, default=0.0)
+
+
+def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign: float) -> Watched:
+    info, events = read_session(folder), read_events(folder)
+    of_study = info.get("study") or {}
+    name = str(of_study.get("paradigm") or info["paradigm"])
+    place = f" ({order.index(name) + 1} of {len(order)})" if name in order and len(order) > 1 else ""
+    left, staircase = trials_left(info, events), staircase_of(info, events)
+    planned = len(info["plan"])
+    done = planned - left if staircase is None else len(staircase.levels)
+    kinds = [event["event"] for event in events]
+    stopped = next((event for event in reversed(events) if event["event"] in ("interrupted", "resumed", "session_start", "session_end")), None)
+    state: State = "running"
+    notes = list[str]()
+    if "session_end" in kinds or not left:
+        state = "finished"
+    elif stopped is not None and stopped["event"] == "interrupted":
+        state = "interrupted"
+        notes.append(str(stopped.get("why", "")))
+    resumed, failed = kinds.count("resumed"), len(failed_trials(events))
+    notes += [f"resumed {'once' if resumed == 1 else f'{resumed} times'}"] if resumed else []
+    notes += [f"{failed} failed"] if failed else []
+    scores = {key: of_trial for key, of_trial in finished_scores(events).items() if not is_practice(key)}
+    items = [[score["correct"] for score in of_trial if score["correct_answer"] is not None] for of_trial in scores.values()]
+    latest = [item for of_trial in items[-LATEST:] for item in of_trial]
+    shown = read_displays(events)
+    triggers = [event["sent_ms"] is not None for event in events if event["event"] == "trigger"]
+    pace = _pace(events)
+    return Watched(
+        *who,
+        f"{name}{place}",
+        state,
+        sign,
+        done=done,
+        planned=planned,
+        practice=sum(map(is_practice, finished_trials(events))),
+        right=sum(bool(item) for of_trial in items for item in of_trial),
+        items=sum(map(len, items)),
+        latest=sum(map(bool, latest)) / len(latest) if latest else None,
+        displays=len(shown.timed),
+        off=sum(display.off != 0 for display in shown.timed),
+        worst_ms=max((display.shown_ms - display.planned_ms for display in shown.timed), key=abs, default=0.0),
+        dropped=shown.dropped,
+        sent=sum(triggers),
+        unsent=len(triggers) - sum(triggers),
+        left_s=None if pace is None or staircase is not None or state == "finished" else pace * left,
+        note="; ".join(filter(None, notes)),
+    )
+
+
+def _pace(events: Sequence[Event]) -> float | None:
+    """Seconds from one trial to the next, practice apart; the median, so that pauses do not count."""
+    starts = [_seconds(event) for event in events if event["event"] == "trial_start" and not event["practice"]]
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
+    return statistics.median(gaps) if len(gaps) >= 3 else None
+
+
+def _seconds(event: Mapping[str, Any]) -> float:
+    return datetime.fromisoformat(event["started_at"]).timestamp()
