@@ -17,7 +17,6 @@ from .commands.comparing import compare
 from .commands.display import display
 from .commands.exchange import export_app, formats, import_app, migrate
 from .commands.listing import list_, print_table, providers
-from .commands.monitor import monitor
 from .commands.neural import neural
 from .commands.planning import methods, plan
 from .commands.preview import preview
@@ -27,7 +26,7 @@ from .commands.run import run
 from .commands.score_choices import score_choices
 from .commands.starting import new
 from .commands.statistics import stats
-from .commands.study import status, withdraw
+from .commands.study import monitor, status, withdraw
 from .commands.sweep import sweep
 from .commands.timing import timing
 from .commands.training import train

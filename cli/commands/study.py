@@ -302,6 +302,26 @@ def status(study: StudyArgument, data: DataOption = DATA) -> None:
     print(f"\n{table.summary}")
 
 
+def monitor(
+    study: StudyArgument,
+    data: DataOption = DATA,
+    once: Annotated[bool, typer.Option("--once", help="print the table once and end; so it does where the output is not a terminal")] = False,
+    every: Annotated[float, typer.Option("--every", help="seconds between two looks at the records", min=0.2, max=3600, metavar="S")] = 2.0,
+    everything: Annotated[bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")] = False,
+) -> None:
+    """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes. It reads the records and writes nothing."""
+    from ...sessions.studies.monitoring import Monitor
+    from ...sessions.studies.study import load_study
+    from ..monitoring import show_live, show_once
+
+    loaded = load_study(study)
+    folder, look = data / loaded.name, Monitor(loaded, data).look
+    if once or not sys.stdout.isatty():
+        show_once(loaded.name, folder, look, everything)
+    else:
+        show_live(loaded.name, folder, look, every, everything)
+
+
 def withdraw(
     study: StudyArgument,
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],

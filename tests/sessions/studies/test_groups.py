@@ -94,7 +94,7 @@ def test_groups_differ_by_one_person_at_most_whenever_somebody_looks(many: int) 
                 arrivals.come(kind="pilot")
             counts = arrivals.counts
             assert max(counts.values()) - min(counts[f"g{n}"] for n in range(many)) <= 1
-        for group in counts:
+        for group in arrivals.counts:
             places = sorted(person.place for person in arrivals.there if person.kind == "person" and person.group == group)
             assert places == list(range(1, len(places) + 1)), "orders and keys go by places, so every group has all of them alike"
 

@@ -121,7 +121,7 @@ def test_refusals_beginnings_and_withdrawals(study: Study, tmp_path: Path, run: 
     withdraw(data / "pair", person, 2)
     assert [one.participant for one in Monitor(study, data).look(time.time())] == ["p01"]
     for path in (data / "pair").rglob("*.json*"):
-        os.utime(path, (time.time() - 3 * 86400,) * 2)
+        os.utime(path, (time.time() - 3 * 86400, time.time() - 3 * 86400))
     assert "1 older row with --all" in run("monitor", "study.yaml")[1]
     assert "refused" in run("monitor", "study.yaml", "--all")[1]
 

@@ -1,21 +1,16 @@
-"""``spanlab monitor``: the sessions of a study while they run. Part of the command line."""
+"""The table of ``spanlab monitor``, once or drawn again and again. Part of the command line."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ..options import DataOption
-from .listing import print_table
-from .study import DATA, StudyArgument
+from .commands.listing import print_table
 
 if TYPE_CHECKING:
-    from ...sessions.studies.monitoring import Watched
+    from ..sessions.studies.monitoring import Watched
 
 #: All columns; those without a value in any row are left out.
 _HEADER = (
@@ -25,33 +20,19 @@ _HEADER = (
 _DAY_S = 24 * 3600.0
 
 
-def monitor(
-    study: StudyArgument,
-    data: DataOption = DATA,
-    once: Annotated[bool, typer.Option("--once", help="print the table once and end; so it does where the output is not a terminal")] = False,
-    every: Annotated[float, typer.Option("--every", help="seconds between two looks at the records", min=0.2, max=3600, metavar="S")] = 2.0,
-    everything: Annotated[bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")] = False,
-) -> None:
-    """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes. It reads the records and writes nothing."""
-    from ...sessions.studies.monitoring import Monitor
-    from ...sessions.studies.study import load_study
-
-    loaded = load_study(study)
-    watching = Monitor(loaded, data)
-    if once or not sys.stdout.isatty():
-        now = time.time()
-        rows, left_out = table_of(watching.look(now), now, everything)
-        if not rows:
-            print(f"no session of {loaded.name} {'is' if everything else 'had a sign in the last 24 hours'} in {data / loaded.name}{_older(left_out)}")
-            return
-        print_table(*_kept(rows))
-        if left_out:
-            print(f"\n{_older(left_out).removeprefix('; ')}")
+def show_once(name: str, folder: Path, look: Callable[[float], list[Watched]], everything: bool) -> None:
+    """Print the table as it is now."""
+    now = time.time()
+    rows, left_out = table_of(look(now), now, everything)
+    if not rows:
+        print(f"no session of {name} {'is' if everything else 'had a sign in the last 24 hours'} in {folder}{_older(left_out)}")
         return
-    _live(loaded.name, data / loaded.name, watching.look, every, everything)
+    print_table(*_kept(rows))
+    if left_out:
+        print(f"\n{_older(left_out).removeprefix('; ')}")
 
 
-def _live(name: str, folder: Path, look: Callable[[float], list[Watched]], every: float, everything: bool) -> None:
+def show_live(name: str, folder: Path, look: Callable[[float], list[Watched]], every: float, everything: bool) -> None:
     """Draw the table again and again, until Ctrl-C."""
     from rich.console import Group
     from rich.live import Live
