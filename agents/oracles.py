@@ -42,6 +42,8 @@ class Ideal:
         return self
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        if percept.ask is not None and truth.answer is None and not percept.ask.kind.scored:
+            return percept.ask.kind.unscored_answer(True)
         return truth.answer if percept.ask is not None else None
 
     def settings(self) -> dict[str, Any]:
@@ -105,10 +107,14 @@ class _Buffer:
     def __init__(self, observer: LimitedCapacity, random: np.random.RandomState) -> None:
         self._observer, self._random = observer, random
         self._kept: set[int] | None = None
+        #: whether it knew its last answer; None where it has given none, or several at once
+        self._sure: bool | None = None
         self._order: list[int] = []
         self._asked = 0
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
+        if percept.ask is not None and not percept.ask.kind.scored:
+            return percept.ask.kind.unscored_answer(self._sure)
         if percept.ask is None or truth.answer is None:
             return None
         several = isinstance(truth.answer, tuple)
@@ -123,7 +129,8 @@ class _Buffer:
         self._asked += 1
         if isinstance(truth.answer, tuple):
             return self._recall_in_order(percept.ask.kind, truth.answer) if isinstance(percept.ask.kind, SerialOrder) else self._recall(percept, truth.answer)
-        return truth.answer if self._remembers(truth, size) else percept.ask.kind.guess(self._random)
+        self._sure = self._remembers(truth, size)
+        return truth.answer if self._sure else percept.ask.kind.guess(self._random)
 
     def _remembers(self, truth: Truth, size: int) -> bool:
         assert self._kept is not None

@@ -305,8 +305,8 @@ class _Trials:
                 judged = judge(ask, step.truth, Response(value, None if rt is None else round(rt * 1000, 3), None, cast(Any, outcome), notes))
             except (TypeError, ValueError, KeyError, IndexError, AttributeError):
                 continue  # no answer of this kind
-            found = [(cell(score["answer"]), str(score["correct"]).lower()) for score in judged.scores]
-            if judged.response.outcome == outcome and found == [(cell(one["answer"]), one["correct"]) for one in rows]:
+            found = [(cell(score["answer"]), cell(score["correct"])) for score in judged.scores]
+            if judged.response.outcome == outcome and found == [(cell(one["answer"]), cell(one["correct"])) for one in rows]:
                 blind = number_in(row.get("blind"), path, where)
                 answered = {"outcome": outcome, "value": judged.response.value, "rt_ms": judged.response.rt_ms, "raw": None, "notes": notes}
                 truth = {"chance": step.truth.chance, "blind": blind, "record": dict(step.truth.record), "scores": list(judged.scores)}

@@ -115,7 +115,7 @@ def _told(session: Session, one: TakenTrial, before: Before, hidden: bool) -> Pa
             continue
         conversation.ask(percept.ask.kind, conversation.prompt_of(percept.ask))
         value = as_tuple(line["value"])
-        right = all(score["correct"] for score in line["scores"])
+        right = all(score["correct"] is not False for score in line["scores"])  # ratings are numbers, which say nothing of anybody
         conversation.hear(NO_ANSWER if value is None else percept.ask.kind.write(value) if right or not hidden else OTHER)
     return conversation.ended()
 

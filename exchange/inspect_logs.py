@@ -204,7 +204,7 @@ def _written(one: TakenTrial, place: int, hidden: bool) -> str:
     value = as_tuple(line["value"])
     if value is None or percept.ask is None:
         return NO_ANSWER
-    right = all(score["correct"] for score in line["scores"])
+    right = all(score["correct"] is not False for score in line["scores"])
     return percept.ask.kind.write(value) if right or not hidden else OTHER
 
 

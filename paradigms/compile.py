@@ -223,7 +223,7 @@ def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, se
 def asking_steps(
     paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected", phase: str | None = None
 ) -> list[tuple[StepPart, dict[str, Any]]]:
-    """The steps of a trial that ask, each with the names that hold for it: enough to know their answers, in a fraction of the time that the trial takes.
+    """The steps of a trial that ask for a right answer, each with the names that hold for it: enough to know their answers, much faster than the whole trial.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def asking_steps(
         as :func:`compile_trial`.
     """
     env = _drawn(paradigm, levels, seed, generator)
-    return [(part, names) for part, names in paradigm.timeline.unroll(dict(env)) if part.ask is not None and phase in (None, part.phase)]
+    return [(part, names) for part, names in paradigm.timeline.unroll(dict(env)) if part.ask is not None and part.ask.scored and phase in (None, part.phase)]
 
 
 def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Generator, draws: Draws) -> None:
@@ -276,13 +276,14 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[
         return streams[name]
 
     steps: list[Step] = []
-    asked = False
+    asked = scored = False
     for part, names in paradigm.timeline.unroll(dict(env)):
         if len(steps) >= MAX_STEPS:
             raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
         paradigm.reader.spend(part.cost, ("timeline",))
-        steps.append(part.build(len(steps), names, streams_by_name, asked, levels))
-        asked = asked or steps[-1].percept.ask is not None
+        steps.append(part.build(len(steps), names, streams_by_name, scored, levels))
+        ask = steps[-1].percept.ask
+        asked, scored = asked or ask is not None, scored or (ask is not None and ask.kind.scored)
     if not asked:
         raise ParadigmError([paradigm.reader.document.problem(("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps")])
     return tuple(steps)

@@ -236,7 +236,7 @@ def build_paradigm(document: Document) -> Paradigm:
         named = head.network.task
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
-        asks = [part.phase for part in timeline.parts() if part.ask is not None] if timeline is not None else []
+        asks = [part.phase for part in timeline.parts() if part.ask is not None and part.ask.scored] if timeline is not None else []
         _check_designs(reader, head, raw_factors, list(dict.fromkeys(phase for phase in asks if isinstance(phase, str))))
     if isinstance(head, Head):
         for path, message in mistranslated(document, head.translations, head.instructions):

@@ -76,6 +76,9 @@ def _texts(part: Any) -> Iterator[str]:
         text = shown.get("text") if isinstance(shown, dict) else shown
         if isinstance(text, str) and not varies(text):
             yield text
+        rating = part.get("rating")
+        if isinstance(rating, dict) and isinstance(labels := rating.get("labels"), dict):
+            yield from (label for label in labels.values() if isinstance(label, str) and not varies(label))
         for inner in part.values():
             yield from _texts(inner)
 

@@ -19,7 +19,7 @@ from .agent_checks import check_episode
 from .participant_flow import NotPassedError, Scores, practise, result_of
 from .record.events import Event
 from .session import Session
-from .trial_log import Judged, judge
+from .trial_log import Judged, judge, last_verdict
 
 #: so many trials are tried when one has a list of the session's own
 _TRIES = 64
@@ -90,7 +90,8 @@ class Apart:
 
 
 def _worked(trial: Trial) -> WorkedExample:
-    steps = [step for step in trial.steps if step.percept.model_step]
+    # what has no right answer has no worked one either
+    steps = [step for step in trial.steps if step.percept.model_step and (step.percept.ask is None or step.percept.ask.kind.scored)]
     answers = tuple(step.truth.answer for step in steps if step.percept.ask is not None and step.truth.answer is not None)
     return WorkedExample(trial.trial_id, tuple(step.shown_after("right") for step in steps), answers)
 
@@ -196,7 +197,7 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
         episode.attach(replies)
     judged: list[Judged] = []
     for step in steps:
-        response = await episode.step(step.shown_after(judged[-1].verdict if judged else "missed"))
+        response = await episode.step(step.shown_after(last_verdict(judged) or "missed"))
         if response is not None and step.percept.ask is not None:
             judged.append(judge(step.percept.ask, step.truth, response))
     episode.finish()

@@ -220,6 +220,7 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
     if errors:
         off = ", ".join(f"{abs(error):g}°" for error in errors)
         return f"{total}\n\n{sentence('session.off', language, off=off)}"
+    judged = [scores for scores in judged if scores[0]["correct"] is not None]
     single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
     if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
         return total

@@ -32,7 +32,7 @@ from .record.writer import Recorder, TrialJournal
 from .sent import questions_of, recovered, speak_as_recorded, without_sentences
 from .session import Session, brief, stored_paradigm, utc_now, write_info
 from .trial_log import Judged as Judged
-from .trial_log import TrialLog
+from .trial_log import TrialLog, last_verdict
 from .trial_log import judge as judge
 
 #: under which name is kept what an agent asks before the first trial
@@ -456,7 +456,7 @@ class Runner:
             if at_window is not None:
                 # What does not depend on the answer may be put on the very frame on which it is due.
                 at_window.announce_next(following.percept if following is not None and following.feedback is None else None, following is None)
-            percept = step.shown_after(judged[-1].verdict if judged else "missed")
+            percept = step.shown_after(last_verdict(judged) or "missed")
             try:
                 response = await (episode.step(percept, step.truth) if self.agent.kind.oracle else episode.step(percept))
             except TrialCut as cut:
@@ -465,11 +465,11 @@ class Runner:
                 log.flush()
                 await self.recorder.committed()
                 return None
-            verdict = judged[-1].verdict if judged and step.feedback is not None else None
+            verdict = last_verdict(judged) if step.feedback is not None else None
             one = log.step(step, percept, response, episode, verdict)
             if one is not None:
                 judged.append(one)
-                if at_window is not None:
+                if at_window is not None and one.verdict is not None:
                     at_window.judged(one.verdict)
             if block and following is not None and self._window is not None:
                 try:

@@ -300,7 +300,8 @@ class _Asked:
         value = as_tuple(event["value"])
         scores: Sequence[Mapping[str, Any]] = event["scores"]
         right = sum(bool(score["correct"]) for score in scores)
-        mark: Mark = "unread" if value is None else "right" if right == len(scores) else "partly" if right else "wrong"
+        rated = value is not None and all(score["correct"] is None for score in scores)
+        mark: Mark = "unread" if value is None else "" if rated else "right" if right == len(scores) else "partly" if right else "wrong"
         return replace(
             turn,
             extraction=str(notes.get("extraction", "")),

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from ..agents.base import Episode, Response
-from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
+from ..paradigms import Answer, Ask, ItemScore, Percept, Step, Truth, Verdict
 from .agent_checks import check_response
 from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .record.marking import fields_of
@@ -19,16 +19,15 @@ _NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not fi
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response with its verdict and scores by the rules of its question."""
+    """A response with its verdict and scores by the rules of its question; there is no verdict where there is no right answer."""
 
     response: Response
-    verdict: Verdict
+    verdict: Verdict | None
     scores: tuple[Score, ...]
 
 
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
     """Score one response. No response may mean an answer; an answer that is not allowed is invalid; the verdict is right only when every item is."""
-    assert truth.answer is not None
     value, outcome = response.value, response.outcome
     if outcome == "omitted" and ask.no_answer_means is not None:
         value, outcome = ask.no_answer_means, "answered"
@@ -36,6 +35,11 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value, outcome = None, "invalid"
     elif outcome != "answered":
         value = None
+    if truth.answer is None:
+        assert not ask.kind.scored, "only questions without a right answer have none"
+        answer: Answer | None = value
+        scores = (_score(ItemScore(None if isinstance(answer, tuple) else answer, None, None)),)
+        return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, scores)
     scores = tuple(_score(score) for score in ask.kind.score(value, truth.answer))
     verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
@@ -44,6 +48,11 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
 def _score(score: ItemScore) -> Score:
     """A score for the record; what its kind of response does not have is left out."""
     return cast(Score, {name: value for name, value in asdict(score).items() if value is not None or name not in _NOT_OF_ALL_KINDS})
+
+
+def last_verdict(judged: Sequence[Judged]) -> Verdict | None:
+    """The verdict on the last answer that could be right or wrong; None where there was none."""
+    return next((one.verdict for one in reversed(judged) if one.verdict is not None), None)
 
 
 class TrialLog:

@@ -185,7 +185,7 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     intruding = table["_intrusion"]
     intrusions, items = table[intruding], table[~intruding] if intruding.any() else table
     failed = items["outcome"].isin(["omitted", "invalid"])
-    unknown = items["correct"].isna() & ~failed
+    unknown = items["correct"].isna() & (~failed | items["_unanswerable"])  # a rating that was left out is no wrong answer
     if unknown.any():
         left_out["unscored"] = int(unknown.sum())
         items, failed = items[~unknown], failed[~unknown]
@@ -219,6 +219,7 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
         table[name] = _boolean(table[name]).fillna(0.0).astype(bool) if name in table.columns else False
     table["correct"] = _boolean(table["correct"]) if "correct" in table.columns else np.nan
     unasked = _absent(table["correct_answer"]) if "correct_answer" in table.columns else pd.Series(False, index=table.index)
+    table["_unanswerable"] = unasked & table["correct"].isna()
     table["_intrusion"] = unasked & table["serial_position"].isna() & table["output_position"].notna()
     return table.reset_index(drop=True)
 
@@ -310,4 +311,4 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
 
 def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:
     """Rows counted from 0, without what only sorting needed."""
-    return table.drop(columns="_intrusion").reset_index(drop=True)
+    return table.drop(columns=["_intrusion", "_unanswerable"]).reset_index(drop=True)

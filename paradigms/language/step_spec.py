@@ -131,7 +131,9 @@ class AskPart:
         for key, allowed in (("ends", ("on_answer", "on_time")), ("counts", ("first", "last")), ("late", ("record", "ignore"))):
             if key in self.settings and beside[key] not in allowed:
                 reader.report((*path, key), f"expected {' or '.join(allowed)}; found {show(beside[key])}{nearest(beside[key], allowed)}")
-        if beside.get("answer") is None:
+        if not self.scored and beside.get("answer") is not None:
+            reader.report((*path, "answer"), f"a {self.kind.cls.name} has no correct answer: leave out 'answer'")
+        elif self.scored and beside.get("answer") is None:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
         templates = {
             key: reader.template(beside[key], (*path, key), known)
@@ -143,6 +145,11 @@ class AskPart:
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
         self.prompt = QuestionText.read(reader, beside.get("prompt"), (*path, "prompt"), reader.public(known), ("ordinal", "position"), "number" in known)
         self.why = QuestionText.read(reader, beside.get("why"), (*path, "why"), known, ("ordinal", "position", "answer"), "number" in known)
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a correct answer."""
+        return self.kind is None or self.kind.cls.scored
 
     def answer(self, env: Environment) -> Any:
         """The correct answer alone, as it stands in the record; not looked at."""
@@ -162,14 +169,14 @@ class AskPart:
         value = dict(self.constant)
         for key, template, path in self.varying:
             value[key] = self.reader.fill(template, path, env)
-        answer = self._answer(kind, value.get("answer"), "answer")
+        answer = self._answer(kind, value.get("answer"), "answer") if kind.scored else None
         silence = None if value.get("no_answer_means") is None else self._answer(kind, value["no_answer_means"], "no_answer_means")
         total = _total(displays)
         window = None if self.self_paced else value.get("window_ms", total)
         if window is not None and not _is_ms(window):
             raise self._wrong("window_ms", f"expected a duration in ms above 0; found {show(window)}")
-        chance = self._probability(value, "chance", kind.chance())
-        blind = self._probability(value, "blind", chance)
+        chance = self._probability(value, "chance", kind.chance()) if kind.scored else None
+        blind = None if chance is None else self._probability(value, "blind", chance)
         if self.settings.get("ends") == "on_time" and total is None:
             raise self._wrong("ends", "a step that ends on time needs ms on every display")
         ask = Ask(

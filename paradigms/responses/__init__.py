@@ -1,10 +1,11 @@
 """What may be answered, and how."""
 
-from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Surface
+from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Scale, Surface
 from .cells import Cells
 from .choice import Choice
 from .continuous import Continuous
 from .keys import AnswerKeys
+from .rating import Rating
 from .regions import Area, Region, grid_regions
 from .sequence import SerialOrder
 from .text import TypedText
@@ -20,8 +21,10 @@ __all__ = [
     "Dial",
     "ItemScore",
     "Ordered",
+    "Rating",
     "Region",
     "ResponseKind",
+    "Scale",
     "SerialOrder",
     "Surface",
     "TypedText",

@@ -85,6 +85,22 @@ class Dial:
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """What a scale of numbers looks like; its regions are where they are clicked.
+
+    Parameters
+    ----------
+    slider : whether it is a line with ticks; otherwise each number is in a box
+    labels : numbers, each with what it means
+    below : where the labels stand on the canvas, as (x0, y0, x1, y1)
+    """
+
+    slider: bool
+    labels: tuple[tuple[int, str], ...]
+    below: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Surface:
     """How a person answers.
 
@@ -97,6 +113,7 @@ class Surface:
     outlined : whether the outlines of the areas are drawn while the question is open
     ordered : how values that are given in order are kept, where they are
     dial : a ring on which one value is chosen, in place of keys and areas
+    scale : how a scale of numbers is drawn on the areas, where they are that
     """
 
     keys: tuple[tuple[str, int | str], ...] = ()
@@ -106,6 +123,7 @@ class Surface:
     outlined: bool = False
     ordered: Ordered | None = None
     dial: Dial | None = None
+    scale: Scale | None = None
 
     @property
     def clickable(self) -> bool:
@@ -119,12 +137,12 @@ class ItemScore:
 
     ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place. ``edit_distance`` is that of the whole answer,
     for kinds that have one. Answers on a continuous scale have an ``error``: the signed distance to the correct answer, the shorter way round where the
-    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``.
+    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``. What has no right answer has no ``correct`` either.
     """
 
     answer: int | str | None
     correct_answer: int | str | None
-    correct: bool
+    correct: bool | None
     serial_position: int | None = None
     output_position: int | None = None
     edit_distance: int | None = None
@@ -140,6 +158,8 @@ class ResponseKind(Component):
     beside_the_trial: ClassVar[frozenset[str]] = frozenset()
     #: why networks cannot answer, in a clause, and what to ask instead; empty for kinds that they can answer
     not_for_networks: ClassVar[str] = ""
+    #: whether there is a right answer; ratings have none, and are in no accuracy
+    scored: ClassVar[bool] = True
 
     def record_key(self) -> str:
         """What this kind of question is called where a record says something of it: its name and the parameters that are not at their defaults."""
@@ -223,6 +243,15 @@ class ResponseKind(Component):
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """A uniformly random allowed answer."""
+        raise NotImplementedError
+
+    def unscored_answer(self, sure: bool | None) -> Answer:
+        """What a simulated observer answers to a question without a right answer.
+
+        Parameters
+        ----------
+        sure : whether it knew its answer to the question before; None where there was none
+        """
         raise NotImplementedError
 
     def chance(self) -> float:

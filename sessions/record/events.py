@@ -249,8 +249,10 @@ class Score(TypedDict):
     """one answered item"""
 
     answer: Annotated[Answer, Holds("the answer given; null if there was none"), InTable(loaded=True, after="correct_answer")]
-    correct_answer: Annotated[Answer, Holds("the correct answer; null for an intrusion"), InTable(loaded=True, after="blind")]
-    correct: Annotated[bool, Holds("whether the item was answered correctly"), InTable(loaded=True, after="outcome")]
+    correct_answer: Annotated[Answer, Holds("the correct answer; null for an intrusion and a rating"), InTable(loaded=True, after="blind")]
+    correct: Annotated[
+        bool | None, Holds("whether the item was answered correctly; null where there is no right answer (ratings)"), InTable(loaded=True, after="outcome")
+    ]
     serial_position: Annotated[int | None, Holds("serial position of the tested item in the list, from 1"), InTable(loaded=True, after="list_length")]
     output_position: Annotated[int | None, Holds("output position of the item in the answer, from 1"), InTable(loaded=True)]
     edit_distance: NotRequired[

@@ -268,7 +268,10 @@ def read_responses(paths: str | Path | Iterable[str | Path], columns: Sequence[s
     import pyarrow
 
     tables = [read_table(folder, columns) for folder in find_sessions([paths] if isinstance(paths, (str, Path)) else paths)]
-    return pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()
+    frame = pyarrow.concat_tables(tables, promote_options="permissive").to_pandas()
+    if "correct" in frame.columns and frame["correct"].dtype == object:
+        frame["correct"] = frame["correct"].astype("boolean")  # ratings have none: still something to take means of
+    return frame
 
 
 def read_parts(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PIL import Image, ImageDraw
 
 from ....paradigms import Ordered, Region, Surface
-from ....stimuli.render.fonts import face
+from ....paradigms.responses import Scale
+from ....stimuli.render.fonts import face, wrap
+from ....stimuli.render.fonts import width as width_of
 from ....stimuli.scene import BACKGROUND, CANVAS
 from .theme import STANDARD
 
@@ -20,6 +22,8 @@ OPEN = "?"
 
 def draw_keys(draw: ImageDraw.ImageDraw, surface: Surface, left: int, top: int, side: int) -> None:
     """The keys of a surface on a canvas of ``side`` pixels whose corner is at (left, top)."""
+    if surface.scale is not None:
+        draw_scale(draw, surface, surface.scale, left, top, side)
     if surface.ordered is None:
         return
     labels, factor = dict(surface.ordered.labels), side / CANVAS
@@ -32,6 +36,52 @@ def draw_keys(draw: ImageDraw.ImageDraw, surface: Surface, left: int, top: int, 
         draw.rounded_rectangle(box, high / 8, _KEY, STANDARD.pale, max(1, round(high / 40)))
         size = _fitting(label, _LETTERS * high, 0.86 * (x1 - x0 - 2 * free))
         draw.text((left + (x0 + x1) / 2, top + (y0 + y1) / 2), label, STANDARD.text, face(label, size, "semibold"), anchor="mm")
+
+
+def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: int, top: int, side: int) -> None:
+    """A scale of numbers: boxes, or a line with ticks; and below it what numbers mean."""
+    factor = side / CANVAS
+    middles: dict[int | str, float] = {}
+    first, last = surface.regions[0], surface.regions[-1]
+    high = (first.y1 - first.y0) * factor
+    for region in surface.regions:
+        x0, y0, x1, y1 = (value * factor for value in (region.x0, region.y0, region.x1, region.y1))
+        middles[region.value] = left + (x0 + x1) / 2
+        if scale.slider:
+            continue
+        free, short = _FREE * min(x1 - x0, y1 - y0), min(x1 - x0, y1 - y0)
+        box = (left + x0 + free, top + y0 + free, left + x1 - free, top + y1 - free)
+        draw.rounded_rectangle(box, short / 8, _KEY, STANDARD.pale, max(1, round(short / 40)))
+        number = str(region.value)
+        size = _fitting(number, _LETTERS * short, 0.86 * (x1 - x0 - 2 * free))
+        draw.text((middles[region.value], top + (y0 + y1) / 2), number, STANDARD.text, face(number, size, "semibold"), anchor="mm")
+    if scale.slider:
+        y = top + (first.y0 + first.y1) / 2 * factor
+        draw.line((middles[first.value], y, middles[last.value], y), STANDARD.muted, max(2, round(high / 16)))
+        for value in sorted({first.value, last.value, *dict(scale.labels)}, key=str):
+            draw.line((middles[value], y - 0.3 * high, middles[value], y + 0.3 * high), STANDARD.muted, max(2, round(high / 20)))
+    _draw_labels(draw, scale, middles, (left, top, factor))
+
+
+def _draw_labels(draw: ImageDraw.ImageDraw, scale: Scale, middles: Mapping[int | str, float], place: tuple[int, int, float]) -> None:
+    """What numbers mean, below them: words in lines of their own, all of one size; those at the ends stay within the width of the scale."""
+    left, top, factor = place
+    x0, y0, x1, y1 = scale.below
+    texts = [(middles[number], f"{number}: {text}" if scale.slider else text) for number, text in scale.labels]
+    if not texts:
+        return
+    width, high = (x1 - x0) * factor, (y1 - y0) * factor
+    room = 0.94 * width / len(texts)
+    size = min(0.36 * high, 5 * factor)
+    wrapped = [wrap(text, size, room) for _, text in texts]
+    while size > 0.12 * high and any(len(one) * 1.15 * size > high or max(width_of(line, size) for line in one) > room for one in wrapped):
+        size *= 0.92
+        wrapped = [wrap(text, size, room) for _, text in texts]
+    for (middle, _), rows in zip(texts, wrapped, strict=True):
+        wide = max(width_of(row, size) for row in rows)
+        x = min(max(middle, left + x0 * factor + wide / 2), left + x1 * factor - wide / 2)
+        for number, row in enumerate(rows):
+            draw.text((x, top + y0 * factor + (0.8 + 1.15 * number) * size), row, STANDARD.text, face(row, size), anchor="mm")
 
 
 def keys_picture(surface: Surface, side: int) -> Image.Image:

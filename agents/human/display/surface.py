@@ -119,6 +119,8 @@ class SurfaceView:
                         self._given(kind, value)
             if surface.outlined:
                 self._grid(surface)
+            if surface.scale is not None:
+                self._keys(surface)
 
     def _prepare_order(self, surface: Surface) -> None:
         for button in _SIDES:
@@ -128,7 +130,7 @@ class SurfaceView:
             self._keys(surface)
 
     def _keys(self, surface: Surface) -> Any:
-        return self._pictures.put(("keys", surface.regions, surface.ordered), lambda: keys_picture(surface, self.canvas_px))
+        return self._pictures.put(("keys", surface.regions, surface.ordered, surface.scale), lambda: keys_picture(surface, self.canvas_px))
 
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
@@ -228,6 +230,8 @@ class SurfaceView:
             top = self._line(self._which(number), top)
         if surface.outlined:
             self._grid(surface)()
+        if surface.scale is not None:
+            self._pictures.draw(self._keys(surface), 0, 0)
         if surface.several:
             on = self.button_at(*pointer)
             if surface.ordered is None:

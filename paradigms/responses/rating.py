@@ -1,0 +1,149 @@
+"""A rating on a scale of whole numbers: how sure one is of the answer before, or how much one agrees. There is no right answer, so nothing is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import override
+
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from ...stimuli.kinds.lettering import drawable
+from .base import RESPONSES, Answer, ResponseKind, Scale, Surface
+from .choice import read_label
+from .keys import AnswerKeys
+from .regions import Area, row_regions
+
+#: scales of at most so many numbers are boxes with keys; longer ones are a slider
+_BOXES = 11
+#: the part of the area that is the scale itself; what its numbers mean stands below
+_HIGH = 0.5
+
+
+def _pairs(value: Any) -> Any:
+    """Labels as a mapping from numbers, or as pairs, the way in which they are kept."""
+    if isinstance(value, Mapping):
+        return tuple((int(number) if isinstance(number, str) and number.isdecimal() else number, text) for number, text in value.items())
+    return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value) if isinstance(value, (list, tuple)) else value
+
+
+@RESPONSES.register
+class Rating(ResponseKind):
+    """A number on a scale, such as how sure one is. It has no right answer: `ask` has no 'answer', and the rows of the table have no 'correct'."""
+
+    name: ClassVar[str] = "rating"
+    scored: ClassVar[bool] = False
+    not_for_networks: ClassVar[str] = "a network has nothing to tell beyond its answer; read its confidence from its outputs"
+
+    first: Annotated[int, Field(ge=0, le=1000)] = Field(1, alias="from", description="the lowest number")
+    to: Annotated[int, Field(ge=1, le=1000)] = Field(7, description="the highest number; up to 11 numbers are boxes with keys, more are a slider to click on")
+    labels: Annotated[tuple[tuple[int, str], ...], BeforeValidator(_pairs)] = Field(
+        (), description="what numbers mean, as far as it is said: {1: not sure at all, 7: very sure}"
+    )
+    within: Area = Field((4.0, 56.0, 92.0, 90.0), description="the part of the canvas for the scale and its labels")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not 2 <= self.to - self.first + 1 <= 101:
+            raise ValueError(f"a scale has 2 to 101 numbers; found {self.first} to {self.to}")
+        named = [number for number, _ in self.labels]
+        outside = [number for number in named if not self.first <= number <= self.to]
+        if outside:
+            raise ValueError(f"labels belong to numbers from {self.first} to {self.to}; found {outside[0]}")
+        if len(set(named)) < len(named) or not all(text.strip() and len(text) <= 60 for _, text in self.labels):
+            raise ValueError("each label has a number of its own, and from 1 to 60 characters")
+        for _, text in self.labels:
+            drawable(text)
+        object.__setattr__(self, "labels", tuple(sorted(self.labels)))
+        return self
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Every number of the scale."""
+        return tuple(range(self.first, self.to + 1))
+
+    @property
+    def _numbers(self) -> list[str]:
+        return [str(value) for value in self.values]
+
+    @override
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and self.first <= value <= self.to
+
+    @override
+    def question(self) -> str:
+        means = f" ({', '.join(f'{number} = {text}' for number, text in self.labels)})" if self.labels else ""
+        return f"Answer with one whole number from {self.first} to {self.to}{means}."
+
+    @override
+    def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
+        if reader == "words":
+            return self.question()
+        keys = self._keys()
+        return sentence("legend.rating_keys", language, first=keys[0][0], last=keys[-1][0]) if keys else sentence("legend.rating_click", language)
+
+    def _keys(self) -> list[tuple[str, int]]:
+        """A digit for each number, and 0 for ten where the scale begins above 0; none for what needs more digits."""
+        if len(self.values) > _BOXES or self.to > 10 or (self.to == 10 and self.first == 0):
+            return []
+        return [(str(value % 10), value) for value in self.values]
+
+    @override
+    def surface(self) -> Surface:
+        x0, y0, x1, y1 = self.within
+        bottom = y0 + _HIGH * (y1 - y0)
+        keys = self._keys()
+        keys += [(f"num_{key}", value) for key, value in keys]
+        regions = row_regions(self.values, [len(self.values)], (x0, y0, x1, bottom))
+        return Surface(keys=tuple(keys), regions=regions, scale=Scale(len(self.values) > _BOXES, self.labels, (x0, bottom, x1, y1)))
+
+    @override
+    def with_keys(self, keys: AnswerKeys) -> Rating:
+        labels = tuple((number, keys.words.get(text, text)) for number, text in self.labels)
+        return self if labels == self.labels else self.model_copy(update={"labels": labels})
+
+    @override
+    def label(self, value: int | str) -> str:
+        return str(value)
+
+    @override
+    def parse(self, text: str) -> Answer | None:
+        """The one number of the scale in a reply; None where there is another number, or words that deny it."""
+        number = read_label(text, self._numbers)
+        return None if number is None else self.values[number]
+
+    @override
+    def write(self, answer: Answer) -> str:
+        return str(answer)
+
+    @override
+    def written_answers(self) -> tuple[str, ...]:
+        return tuple(self._numbers)
+
+    @override
+    def answer_schema(self) -> dict[str, Any] | None:
+        return {"type": "integer", "minimum": self.first, "maximum": self.to}
+
+    @override
+    def answer_from_json(self, value: Any) -> Answer | None:
+        return value if self.allows(value) else None
+
+    @override
+    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
+        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
+
+    @override
+    def target(self, answer: Answer) -> int | tuple[int, ...]:
+        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
+
+    @override
+    def guess(self, random: np.random.RandomState) -> Answer:
+        return self.first + int(random.randint(len(self.values)))
+
+    @override
+    def unscored_answer(self, sure: bool | None) -> Answer:
+        """The highest number of an observer that remembered what it answered before, the lowest after a guess, the middle where nothing was answered."""
+        return self.values[len(self.values) // 2] if sure is None else self.to if sure else self.first
