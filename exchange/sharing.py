@@ -32,7 +32,7 @@ OTHER = "(other)"
 #: say who or when, or stand beside the table
 _APART = {"session", "participant", "agent_kind", "agent", "started_at"}
 #: response kinds whose answers are all foreseen
-_FORESEEN = {"choice", "cells"}
+_FORESEEN = {"choice", "cells", "rating"}
 _SEEDS = {"seed", "trial_id", "paired_trial_id"}
 _KEY_COLUMNS = ("participant", "pseudonym")
 
@@ -352,7 +352,7 @@ def _machine_labels(infos: Sequence[SessionInfo], taken: set[str]) -> dict[tuple
 
 
 def _answers_freely(value: object) -> bool:
-    """Whether a paradigm asks for anything but a choice or cells, whose answers are all foreseen."""
+    """Whether a paradigm asks for anything but choices, cells and ratings, whose answers are all foreseen."""
     if isinstance(value, Mapping):
         asked = value.get("ask")
         return (isinstance(asked, Mapping) and not asked.keys() & _FORESEEN) or any(map(_answers_freely, value.values()))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chat_trials import converse
-from session_tools import AtTheWindow, Saying, lasting, start, take
+from session_tools import AtTheWindow, Saying, lasting, spanlab, start, take
 from virtual_lab import VirtualStage, VirtualWindow, play
 
 from spanlab.agents.base import Response
@@ -247,3 +247,15 @@ def test_at_the_window_a_press_or_a_click_is_the_answer_to_the_millisecond(tmp_p
     answers = [response for _, response, _, _ in told if response is not None]
     assert [answer.value for answer in answers] == [value for value, _ in given]
     assert [answer.rt_ms for answer in answers] == pytest.approx([1000 * after for _, after in given], abs=0.01)
+
+
+@pytest.mark.slow
+def test_ratings_are_shared_and_come_back(tmp_path: Path, sure: Paradigm) -> None:
+    session = take(tmp_path / "data", sure, make_agent("chance"), 6)
+    shared = spanlab("export", tmp_path / "data", "--to", "bids", tmp_path / "bids")
+    assert shared.returncode == 0, shared.stderr
+    assert "free text" not in shared.stdout + shared.stderr
+    back = spanlab("import", "bids", tmp_path / "bids", "-o", tmp_path / "back")
+    assert back.returncode == 0, back.stderr
+    columns = ["trial_id", "phase", "answer", "correct", "outcome"]
+    pd.testing.assert_frame_equal(read_responses(tmp_path / "back")[columns], read_responses(session.folder)[columns])
