@@ -18,6 +18,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ..core.errors import SpanLabError
@@ -94,7 +95,7 @@ def replaced_seed(
     return next((seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == wanted), None)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Cell:
     """The trials of one combination of levels.
 
@@ -111,8 +112,9 @@ class _Cell:
     factors: dict[str, tuple[Any, ...]]
     options: tuple[Answers, ...] | None = None
 
-    @property
+    @cached_property
     def trials(self) -> list[int]:
+        """The numbers of its trials, made once: they are asked for with every trial that is tried."""
         return [n for block in self.members for n in block]
 
 

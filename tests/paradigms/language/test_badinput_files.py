@@ -251,6 +251,14 @@ def test_many_broken_files(tmp_path: Path, content: bytes) -> None:
     survives(tmp_path, content)
 
 
+@pytest.mark.slow
+def test_a_design_of_57600_trials_is_planned_in_time(tmp_path: Path) -> None:
+    """Trials are chosen one after the other, each without a look at all of its cell."""
+    (shipped,) = (content for content in SHIPPED if "paradigm: vir\n" in content)
+    assert "repetitions: 20\n" in shipped
+    assert survives(tmp_path, shipped.replace("repetitions: 20\n", "repetitions: 9600\n"))
+
+
 # what is huge, deep or hostile -----------------------------------------------------------------------------------------------------------------------
 
 
