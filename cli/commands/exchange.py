@@ -1,4 +1,4 @@
-"""``spanlab import`` and ``spanlab export``, with a command for each format that reads or writes something, and ``spanlab migrate``. Part of the command line."""
+"""``spanlab import`` and ``spanlab export``, with a command for each format that reads or writes something; ``spanlab migrate``. Part of the command line."""
 
 from __future__ import annotations
 
