@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -336,6 +337,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "gallery": gallery.page,
         "commands": docs_reference.commands,
         "public functions": docs_reference.public_functions,
+        **{f"plugin {what}": partial(docs_reference.plugin_file, what) for what in docs_reference.PLUGIN},
         "ours": ours,
         "composition": composition,
     }

@@ -132,3 +132,23 @@ def stale_schemas(docs: Path, *, write: bool) -> list[str]:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(text, encoding="utf-8")
     return stale
+
+
+#: the files of the example package, by what they show
+PLUGIN = {
+    "project": "pyproject.toml",
+    "paradigm": "rings.yaml",
+    "stimulus": "spanlab_example/gap_ring.py",
+    "response": "spanlab_example/count.py",
+    "agent": "spanlab_example/stubborn.py",
+    "cell": "spanlab_example/leaky.py",
+    "effect": "spanlab_example/session_course.py",
+    "format": "spanlab_example/lab_json.py",
+}
+
+
+def plugin_file(what: str) -> str:
+    """A file of the example package."""
+    path = Path(__file__).resolve().parent.parent / "examples" / "plugin" / PLUGIN[what]
+    language = {".py": "python", ".yaml": "yaml", ".toml": "toml"}[path.suffix]
+    return f"```{language}\n{path.read_text(encoding='utf-8')}```\n"

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"core", "stimuli", "paradigms", "agents", "sessions", "exchange", "human_data", "analysis"},
 }
 #: Folders of the repository that are not part of the package.
-NOT_PACKAGES = {"tests", "benchmarks", "docs", "scripts", "build", "dist", "data", "demo", "report", "runs"}
+NOT_PACKAGES = {"tests", "benchmarks", "docs", "examples", "scripts", "build", "dist", "data", "demo", "report", "runs"}
 #: modules in one folder
 MOST_IN_A_ROOM = 20
 #: The command line, which may import everything.

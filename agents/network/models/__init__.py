@@ -5,7 +5,7 @@ Everything here imports torch.
 
 from .build import build, check_architecture
 from .encoders import Seen
-from .memories import ARCHITECTURES, Memory, Options, State
+from .memories import ARCHITECTURES, Memory, Options, State, StepMemory
 from .network import Network, Passage
 
-__all__ = ["ARCHITECTURES", "Memory", "Network", "Options", "Passage", "Seen", "State", "build", "check_architecture"]
+__all__ = ["ARCHITECTURES", "Memory", "Network", "Options", "Passage", "Seen", "State", "StepMemory", "build", "check_architecture"]

@@ -102,6 +102,26 @@ def memory(name: str, options: dict[str, Any], inputs: int, hidden: int) -> Memo
     return cls(inputs, hidden, declared)
 
 
+class StepMemory(Memory):
+    """The base of memories that are defined by one step: what comes in and what was held make what is held, which also goes out."""
+
+    def step(self, incoming: Tensor, held: Tensor) -> Tensor:
+        """What is held after a step: (batch, hidden), from what comes in (batch, inputs) and what was held before (batch, hidden)."""
+        raise NotImplementedError
+
+    @override
+    def initial(self, batch: int, like: Tensor) -> State:
+        return (like.new_zeros(1, batch, self.hidden),)
+
+    @override
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        held, outputs = state[0][0], []
+        for incoming in inputs.unbind(1):
+            held = self.step(incoming, held)
+            outputs.append(held)
+        return torch.stack(outputs, 1), (held[None],)
+
+
 class CellOptions(Options):
     """Options of recurrent cells."""
 
