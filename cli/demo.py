@@ -10,13 +10,19 @@ from typing import Any
 
 from ..agents.base import Agent
 from ..core.errors import SpanLabError
-from ..core.extras import need
+from ..core.extras import installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin
 from ..sessions.conduct import remove_unused
 
 SEED = 7
+#: what a part of the demonstration needs: its extra, the packages that are imported, and what is left out without them
+PARTS = {
+    "lab": (("psychopy", "Xlib"), "the participant at the window"),
+    "networks": (("torch",), "the network"),
+    "chat": (("openai",), "the chat model"),
+}
 #: one list length, long enough for a middle that is harder than its ends, of which there is a published human curve; and as many lists as few minutes hold
 LENGTH = 6
 REPETITIONS = 12
@@ -38,6 +44,8 @@ BLOCKS = 12
 
 def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
     """A PsychoPy session of visual serial recall; the same trials for machines; two more paradigms for machines, or nine; the report.
+
+    Whoever needs a package that is not installed is left out, and a line says so.
 
     Parameters
     ----------
@@ -63,35 +71,49 @@ def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
     from ..sessions.transcript_page import report_pages
 
     began = time.monotonic()
-    for extra, package in (("lab", "psychopy"), ("lab", "Xlib"), ("networks", "torch"), ("chat", "openai")):
-        if package != "Xlib" or not me:
-            need(extra, package, "the demonstration")
     if me:
+        need("lab", "psychopy", "a window for participants")
         need_window()
+    parts = _parts(me)
     vsr = load_paradigm("vsr")
     plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, interval=500.0), {"list_length": [LENGTH]})
     with ExitStack() as stack:
         output = stack.enter_context(_fresh(output))
         machines = _machine_sessions(everything)
-        with _stage("starting a scripted chat server (fakellm) on this machine"):
-            server = stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))]))
-        person, label = _participant(me, stack)
-        data = output / "data"
-        with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
-            request = Request(SEED, participant="me" if me else "", design="demo", practice=me)
-            session = _take(begin(data, vsr, person, plan, request), person)
-        for agent in (IdealAgent(), CapacityAgent(), Chance(), NetworkAgent("laptop"), server.agent()):
+        chat: list[ScriptedServer] = []
+        if "chat" in parts:
+            with _stage("starting a scripted chat server (fakellm) on this machine"):
+                chat.append(stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])))
+        data, like = output / "data", ""
+        if "lab" in parts:
+            person, label = _participant(me, stack)
+            with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
+                request = Request(SEED, participant="me" if me else "", design="demo", practice=me)
+                like = _take(begin(data, vsr, person, plan, request), person).name
+        networks = [NetworkAgent("laptop")] if "networks" in parts else []
+        for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
             with _stage(f"{agent.name}: the same trials"):
-                _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=session.name)), agent)
+                _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=like)), agent)
         for paradigm, trials in machines:
-            network = NetworkAgent.from_name("laptop", AgentOptions(tasks=network_tasks(paradigm, trials)))
-            for agent in (IdealAgent(), CapacityAgent(), Chance(), network, server.agent()):
+            networks = [NetworkAgent.from_name("laptop", AgentOptions(tasks=network_tasks(paradigm, trials)))] if "networks" in parts else []
+            for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
                 with _stage(f"{agent.name}: {len(trials)} trials of {paradigm.name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
             report = compare([data], output / "report", conversations=report_pages([data], output / "report"))
     print(f"\ndone in {time.monotonic() - began:.0f} s. Open {report.resolve()} in a browser.")
     return report
+
+
+def _parts(me: bool) -> set[str]:
+    """The extras that are installed; a line names each that is not, and what is left out without it."""
+    there = set[str]()
+    for extra, (packages, what) in PARTS.items():
+        if all(installed(package) for package in packages if package != "Xlib" or not me):
+            there.add(extra)
+        else:
+            print(f"· without {what}: it needs packages that are not installed; install them with: pip install 'spanlab[{extra}]'", flush=True)
+    return there
 
 
 def _machine_sessions(everything: bool) -> list[tuple[Paradigm, list[PlannedTrial]]]:

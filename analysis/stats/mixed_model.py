@@ -207,7 +207,7 @@ def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
         return ""
     if by is not None:
         for name in (by, f"factor_{by}", f"record_{by}"):
-            if name in items.columns and items[name].notna().any():
+            if name in items.columns and (items.empty or items[name].notna().any()):
                 return name
         there = [name.removeprefix("factor_").removeprefix("record_") for name in items.columns if items[name].notna().any()]
         raise SpanLabError(f"the responses have no column '{by}'{nearest(by, there)}; a factor of the paradigm, or a column such as list_length, is wanted")

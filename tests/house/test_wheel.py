@@ -16,7 +16,7 @@ import yaml
 from spanlab.core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_SHIPPED = {"tests", "benchmarks", "docs", "scripts", ".ci"}
+NOT_SHIPPED = {"tests", "benchmarks", "docs", "examples", "scripts", ".ci"}
 
 
 def git_files() -> list[str]:
@@ -63,6 +63,10 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
     with tarfile.open(built) as archive:
         archive.extractall(out, filter="data")
     return out / built.name.removesuffix(".tar.gz")
+
+
+def test_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 40e6
 
 
 def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
