@@ -6,6 +6,7 @@ the notes for contributors lie at the root of the repository and are pages of th
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -20,7 +21,7 @@ DOCS = ROOT / "docs"
 ROOT_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _LINK = re.compile(r"(?<=\]\()(?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _COMMENT = re.compile(r"^<!--.*?-->$", re.MULTILINE)
-_LEXERS = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".cff": "yaml", ".R": "r", ".md": "markdown"}
+_LEXERS = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".cff": "yaml", ".R": "r", ".md": "markdown", ".ipynb": "json"}
 #: longer lists of files and longer files are not shown
 _MOST = 200_000
 
@@ -77,10 +78,17 @@ def _members(folder: Path) -> list[Path]:
 
 
 def _text_of(path: Path) -> str:
-    """A page with the text of a file, in a fence that is longer than any in it."""
+    """A page with the text of a file, in a fence that is longer than any in it; a notebook as its cells."""
+    if path.suffix == ".ipynb":
+        return _HEAD + "\n\n".join(_cell(cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
     text = path.read_text(encoding="utf-8")
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"^`{3,}", text, re.MULTILINE))])
     return f"{_HEAD}# {path.relative_to(ROOT).as_posix()}\n\n{fence}{_LEXERS.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    text = "".join(cell["source"])
+    return text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
 
 
 def _listing(folder: Path, members: list[Path]) -> str:

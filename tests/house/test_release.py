@@ -24,7 +24,7 @@ STEPS = (
     ("methods data", "SpanLab"),
     ("export data --to bids bids", "3 sessions"),
     ("export data --to csv csv", "3 sessions"),
-    ("export nback nback_verbal blocks --trials 2", "blocks"),
+    ("export nback nback_verbal blocks --blocks 2", "blocks"),
     ("compare data -o report", "report/report.html"),
 )
 
