@@ -123,6 +123,9 @@ def test_the_demonstration_goes_without_what_is_not_installed(built: dict[str, P
 def test_the_source_distribution_is_installed(built: dict[str, Path], environment: Path, tmp_path: Path) -> None:
     programs = installed(environment, "3.11", str(built["sdist"]))
     assert use(programs, tmp_path / "used", "replay", "vsr", "--agent", "ideal", "--trials", "4").strip() == "data/vsr-ideal-s1"
+    # what messages about missing parts say works although no index has SpanLab
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "install", "--dry-run", "spanlab[chat]"]
+    assert " openai-" in subprocess.run(pip, capture_output=True, text=True).stdout.rpartition("Would install")[2]
 
 
 def test_the_oldest_dependencies_that_are_allowed_are_enough(built: dict[str, Path], environment: Path, tmp_path: Path) -> None:
