@@ -100,7 +100,9 @@ class ParticipantFlow:
         for ask in asks:
             legend = ask.kind.with_keys(self._session.answer_keys).legend("participant", self._language)
             legends.setdefault(legend, "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} ")
-        return [f"{asked if len(legends) > 1 else ''}{legend}" for legend, asked in legends.items()]
+        example = self._session.paradigm.example
+        named = len(legends) > 1 and (example is None or example.show)
+        return [f"{asked if named else ''}{legend}" for legend, asked in legends.items()]
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
         """Run rounds of practice until the criterion is reached or the rounds are used up; then the assistant decides, if the paradigm would stop the session.

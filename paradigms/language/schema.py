@@ -82,6 +82,10 @@ class Example(_Part):
         default=None,
         description="a correct answer that must occur in the example: it is the first trial, from the seed on, with a question that has this answer",
     )
+    show: bool = Field(
+        default=True,
+        description="whether there is an example; false for questionnaires and quizzes, whose questions and answers people would see before they are asked",
+    )
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="largest number of displays of a phase in the example")
 
 

@@ -105,7 +105,7 @@ def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any],
 def example_displays(
     paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator = "corrected", use: LevelsInUse | None = None
 ) -> list[ExampleDisplay]:
-    """The displays of an example: the first ones of each phase as people see them, without empty screens.
+    """The displays of an example: the first ones of each phase as people see them, without empty screens; none where the paradigm wants no example.
 
     Parameters
     ----------
@@ -113,6 +113,8 @@ def example_displays(
     use : the levels of the session; all when not given
     """
     example = paradigm.example or Example()
+    if not example.show:
+        return []
     first = trial_seed("example", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)
     chosen = first  # where no trial has the answer that is wanted

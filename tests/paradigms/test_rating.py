@@ -205,6 +205,33 @@ def test_feedback_and_practice_are_about_the_answer_before(tmp_path: Path, sure:
     assert practice["items"] == 4, "four answers are counted, and no ratings"
 
 
+def questionnaire(repository: Path) -> str:
+    """The one in the documentation."""
+    text = (repository / "docs" / "paradigms.md").read_text(encoding="utf-8")
+    return next(block for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL) if block.startswith("paradigm: after_the_task"))
+
+
+def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository: Path) -> None:
+    def answered(percept: Percept, number: int) -> Response:
+        return Response("no" if percept.phase == "check" else 7, 900.0)
+
+    pages: dict[bool, str] = {}
+    for shown in (False, True):
+        path = tmp_path / "after.yaml"
+        path.write_text(questionnaire(repository).replace("{show: false}", f"{{show: {str(shown).lower()}}}"), encoding="utf-8")
+        check_paradigm(path)
+        person = AtTheWindow(answered)
+        session = start(tmp_path, load_paradigm(path), person, 1, participant="p1", language="de")
+        Runner(session, person).run()
+        pages[shown] = " ".join(person.pages)
+        assert read_responses(session.folder)["correct"].isna().tolist() == [True, False]
+        assert not read_responses(session.folder)["correct"].dropna().any()
+    for secret in ("Ja", "angestrengt"):
+        assert secret in pages[True]
+        assert secret not in pages[False]
+    assert "Drücken Sie eine Taste von 1 bis 7, oder klicken Sie auf die Skala." in pages[False]
+
+
 def test_other_machines_and_going_on(tmp_path: Path, sure: Paradigm) -> None:
     whole = take(tmp_path / "one", sure, make_agent("chance"), 6, seed=5)
     again = take(tmp_path / "two", sure, recorded_agent(f"recorded:{whole.folder}"), whole.plan, 5, like="x")
