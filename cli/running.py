@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 
 def window_options(
-    windowed: bool, width_cm: float | None, distance_cm: float | None, display: Path | None, patch: str | None, canvas: float | None = None
+    windowed: bool,
+    width_cm: float | None,
+    distance_cm: float | None,
+    display: Path | None,
+    patch: str | None,
+    canvas: float | None = None,
+    screen: int | None = None,
 ) -> dict[str, Any]:
     """The settings of the window from the options.
 
@@ -25,16 +31,34 @@ def window_options(
     SpanLabError
         when the display file cannot be read, or the same is said twice.
     """
-    from ..agents.human.display.file import read_display
-
     options: dict[str, Any] = {"fullscreen": not windowed, "patch": patch or "", **({} if canvas is None else {"size_deg": canvas})}
+    options |= {} if screen is None else {"screen": screen}
     if display is not None:
         if width_cm is not None or distance_cm is not None:
             raise SpanLabError(
                 f"{display} has the width and distance of the screen: leave out --screen-width and --distance, or measure again: spanlab display"
             )
-        return {**options, "display": read_display(display)}
+        return with_display(options, display)
     return {**options, "width_cm": width_cm, **({} if distance_cm is None else {"distance_cm": distance_cm})}
+
+
+def with_display(window: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """The settings of the window with a display file.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or is of another screen than the one on which the window is to open.
+    """
+    from ..agents.human.display.file import read_display
+
+    display, screen = read_display(file), window.get("screen")
+    if screen is not None and screen != display.screen.number:
+        raise SpanLabError(
+            f"{file} was measured on screen {display.screen.number}, and the window is to open on screen {screen}: leave out --screen, "
+            f"or measure that screen: spanlab display --screen {screen} -o FILE"
+        )
+    return {**window, "display": display}
 
 
 def one_trial(paradigm: str, set_: list[str] | None, seed: int, generator: str) -> tuple[Paradigm, Trial]:

@@ -30,7 +30,7 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     SpanLabError
         when a package is not installed, there is no display that can be reached, or the port does not take codes.
     """
-    from .display.window import need_window
+    from .display.window import need_screen, need_window
 
     for port in (window.get("triggers"), window.get("buttons")):
         kind = str(port or "").partition(":")[0]
@@ -39,6 +39,8 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     if simulate is not None:
         need("lab", "Xlib", "the simulated participant")
     need_window()
+    display = window.get("display")
+    need_screen(display.screen.number if display is not None else int(window.get("screen") or 0))
     if simulate is not None:
         from .simulated import SimulatedParticipant
 

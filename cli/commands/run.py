@@ -33,6 +33,10 @@ def run(
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="begin with practice")] = True,
     pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
+    screen: Annotated[
+        int | None,
+        typer.Option("--screen", help="number of the screen on which the window opens, from 0; by default 0, or that of the display file", min=0, max=99),
+    ] = None,
     width_cm: Annotated[float | None, typer.Option("--screen-width", help="visible width of the screen in cm, for sizes in degrees", min=1, max=1000)] = None,
     distance_cm: Annotated[
         float | None, typer.Option("--distance", help="distance from the eyes to the screen in cm; 57 when not given", min=1, max=1000)
@@ -107,7 +111,7 @@ def run(
     from ...sessions.triggers import parse_codes
 
     window = {
-        **window_options(windowed, width_cm, distance_cm, display, patch, canvas),
+        **window_options(windowed, width_cm, distance_cm, display, patch, canvas, screen),
         "triggers": triggers or "",
         "buttons": buttons,
         **({} if font is None else {"font": str(font)}),

@@ -14,6 +14,7 @@ import typer
 
 from ...core.errors import SpanLabError
 from ..options import DataOption, progress_bar
+from ..running import with_display
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -139,7 +140,6 @@ def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: P
 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     """How somebody sits at the window: as the options say, or else as the study's display file does."""
-    from ...agents.human.display.file import read_display
     from ...sessions.people import check_patch
 
     check_patch(window.get("patch") or "", (planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)))
@@ -150,7 +150,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     if window.get("width_cm") is not None or "distance_cm" in window:
         print(f"spanlab: the options say how wide and how far the screen is, so {study.display} is not used", file=sys.stderr)
         return window
-    return {**{name: value for name, value in window.items() if name != "width_cm"}, "display": read_display(study.display)}
+    return with_display({name: value for name, value in window.items() if name != "width_cm"}, study.display)
 
 
 def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Wanted:

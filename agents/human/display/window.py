@@ -104,6 +104,36 @@ def _unreachable(error: Exception) -> str:
     return f"no window can be opened on {where} ({type(error).__name__}: {error}); check that the display is running and that OpenGL works on it"
 
 
+def screen_size(screen: Screen) -> tuple[int, int]:
+    """Width and height of a screen in pixels.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such screen; the message says which there are.
+    """
+    import pyglet
+
+    screens = pyglet.canvas.get_display().get_screens()
+    if screen.screen >= len(screens):
+        there = ", ".join(f"{number} ({one.width} × {one.height} at {one.x}, {one.y})" for number, one in enumerate(screens))
+        raise SpanLabError(f"there is no screen {screen.screen}: this display has {there}; choose one of these with --screen")
+    return int(screens[screen.screen].width), int(screens[screen.screen].height)
+
+
+def need_screen(number: int) -> None:
+    """Check that there is a screen with this number, before anything begins. PsychoPy is imported unless it is the first one, which is always there.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none; the message says which there are.
+    """
+    if number > 0:
+        import_psychopy()
+        screen_size(Screen(screen=number))
+
+
 class LabWindow:
     """The open window and its clock.
 
@@ -126,7 +156,8 @@ class LabWindow:
         self.now: Callable[[], float] = clock.getTime
         self.sleep: Callable[[float], None] = time.sleep
         self._logging = logging
-        size = self._screen_size(screen) if screen.fullscreen else screen.size_px
+        whole = screen_size(screen)
+        size = whole if screen.fullscreen else screen.size_px
         self.width_cm = screen.width_cm or ASSUMED_WIDTH_CM
         monitor = monitors.Monitor("spanlab", width=self.width_cm, distance=screen.distance_cm)
         monitor.setSizePix(size)
@@ -178,15 +209,6 @@ class LabWindow:
 
         window.flip = stamped
 
-    @staticmethod
-    def _screen_size(screen: Screen) -> tuple[int, int]:
-        import pyglet
-
-        screens = pyglet.canvas.get_display().get_screens()
-        if screen.screen >= len(screens):
-            raise SpanLabError(f"there is no screen {screen.screen}: this display has {len(screens)}, numbered from 0; choose another one")
-        return int(screens[screen.screen].width), int(screens[screen.screen].height)
-
     def _intervals(self, flips: int, pause: float = 0.0) -> list[float]:
         """Seconds between flips, each after a pause."""
         times = []
@@ -217,7 +239,7 @@ class LabWindow:
     @property
     def screen_px(self) -> tuple[int, int]:
         """Width and height of the whole screen in pixels."""
-        return self.size if self.screen.fullscreen else self._screen_size(self.screen)
+        return self.size if self.screen.fullscreen else screen_size(self.screen)
 
     @property
     def px_per_cm(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from effort import HANGS_S
+from session_tools import spanlab
 
 from spanlab.agents.human import SimulatedParticipant
 from spanlab.core.errors import SpanLabError
@@ -154,4 +156,35 @@ def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: s
     refused = "from spanlab.agents.human import Participant; Participant({}).open()"
     too_large, no_screen = _says(refused.format("width_cm=20, size_deg=30"), refused.format("screen=3"), DISPLAY=screen)
     assert "at most" in too_large
-    assert "no screen 3" in no_screen
+    assert "no screen 3: this display has 0 (1280 × 1024 at 0, 0); choose one of these with --screen" in no_screen
+
+
+@linux
+def test_a_screen_that_is_not_there_is_told_before_anything_begins(screen: str, tmp_path: Path) -> None:
+    ran = spanlab("run", "vsr", "--simulate", "ideal", "--trials", "1", "--windowed", "--screen", "1", "--data", tmp_path / "data", timeout=300)
+    assert ran.returncode == 1
+    assert "no screen 1: this display has 0 (1280 × 1024 at 0, 0)" in ran.stderr
+    assert not (tmp_path / "data").exists()
+
+
+@linux
+@pytest.mark.slow
+def test_the_window_opens_on_the_screen_that_was_asked_for(tmp_path: Path) -> None:
+    """Two screens side by side, of different sizes."""
+    server = shutil.which("Xvfb")
+    assert server is not None
+    reader, writer = os.pipe()
+    screens = ["+xinerama", "-screen", "0", "1024x768x24", "-screen", "1", "900x600x24"]
+    x = subprocess.Popen([server, "-displayfd", str(writer), *screens, "-nolisten", "tcp"], pass_fds=[writer], stderr=subprocess.DEVNULL)
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as pipe:
+            display = f":{pipe.readline().strip()}"
+        says = "from spanlab.agents.human import Participant; one = Participant(screen=%d); one.open(); print(one.apparatus()['window_px'], flush=True)"
+        for number, size in ((0, "[1024, 768]"), (1, "[900, 600]")):
+            command = [sys.executable, "-c", says % number]
+            told = subprocess.run(command, env={**os.environ, "DISPLAY": display}, capture_output=True, text=True, timeout=HANGS_S, check=False)
+            assert told.stdout.strip() == size, told.stderr
+    finally:
+        x.terminate()
+        x.wait(10)
