@@ -45,6 +45,15 @@ def check(
         raise SpanLabError("\n".join(problems))
 
 
+def _how_long(paradigm: Paradigm) -> str:
+    """How long a session of people takes, and what that rests on."""
+    from ...paradigms.duration import design_duration, minutes
+
+    session, practice = design_duration(paradigm)
+    more = f"; practice {minutes(practice.seconds)} more" if practice.trials else ""
+    return f"duration: about {minutes(session.seconds)} for {session.trials:,.0f} trials ({session.grounds}){more}; pages and pauses are not counted"
+
+
 def _check_language(language: str, files: list[Path]) -> None:
     """What a language lacks, in SpanLab and in paradigms; an error when it lacks anything."""
     from ...core.locale import missing_sentences
@@ -81,6 +90,7 @@ def _paradigm_checked(source: str | Path) -> str:
     paradigm = load_paradigm(source)
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
     lines = [
+        _how_long(paradigm),
         *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
         *(f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)),
     ]

@@ -39,6 +39,7 @@ def list_(
     domain: Annotated[Values, _filter("domain")] = None,
     function: Annotated[Values, _filter("function")] = None,
     characteristic: Annotated[Values, _filter("characteristic")] = None,
+    duration: Annotated[bool, typer.Option("--duration", help="show how long a session of people takes instead, and what that rests on")] = False,
     chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
 ) -> None:
     """List the paradigms of the library, one per line, or the chance level of each."""
@@ -52,6 +53,10 @@ def list_(
     if chance:
         print_table(("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
         print(_LEGEND)
+        return
+    if duration:
+        print_table(("paradigm", "trials", "in all", "practice", "of which"), _durations(list(cards)))
+        print("\npages and pauses are not counted; practice is one round")
         return
     ordered = sorted(cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"]))
     header = ("name", "family", "title", "domains", "functions", "factors")
@@ -128,6 +133,17 @@ def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
     """In small letters, and as the file writes them."""
     value = data.get(key)
     return {entry.casefold(): entry for entry in (value if isinstance(value, list) else [] if value is None else [value])}
+
+
+def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:
+    from ...paradigms.duration import design_duration, minutes
+
+    rows: list[tuple[str, ...]] = []
+    for source in sources:
+        paradigm = _loaded(source)
+        session, practice = design_duration(paradigm)
+        rows.append((paradigm.name, f"{session.trials:,.0f}", minutes(session.seconds), minutes(practice.seconds) if practice.trials else "", session.grounds))
+    return rows
 
 
 # guessing -------------------------------------------------------------------------------------------------------------------------------------------------

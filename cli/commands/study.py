@@ -286,7 +286,28 @@ def check_study(file: Path) -> str:
     groups = f", {len(study.groups)} groups" if study.groups else ""
     several = "s" if len(study.sessions) > 1 else ""
     line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{several}{groups})"
-    return "\n".join([line, *(f"  language {one}" for one in dict.fromkeys(problems))])
+    return "\n".join([line, *_how_long(study), *(f"  language {one}" for one in dict.fromkeys(problems))])
+
+
+def _how_long(study: Study) -> Iterable[str]:
+    """How long each session takes, in each group."""
+    from ...paradigms.duration import Duration, duration_of, minutes, practice_duration
+
+    for group in [one.name for one in study.groups] or [""]:
+        as_taken = study.of_group(group)
+        lasting: dict[str, Duration] = {}
+        for one in as_taken.taken:
+            plan = one.plan(1, balanced=False)
+            practice = practice_duration(one.paradigm, plan) if one.entry.practice else Duration()
+            lasting[one.name] = duration_of(one.paradigm, plan, one.entry.generator) + practice
+        for number, taken in enumerate(as_taken.sessions, start=1):
+            names = [study.paradigms[n].name for n in taken]
+            breaks = (study.breaks.seconds if study.breaks is not None else 0.0) * (len(names) - 1)
+            whole, assumed = sum(lasting[name].seconds for name in names) + breaks, sum(lasting[name].assumed_s for name in names)
+            session = f"session {number}" if len(study.sessions) > 1 else "session"
+            parts = ", ".join(f"{name} {minutes(lasting[name].seconds)}" for name in names)
+            rest = f"; {minutes(assumed)} of it assumed for self-paced answers and steps" if assumed else ""
+            yield f"  {session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}; pages and pauses are not counted)"
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:

@@ -1,0 +1,124 @@
+"""How long a session of people will take: the times that the timeline gives, and assumed times for what is self-paced."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .compile import compile_trial
+from .design import PlannedTrial, plan_session, session_design
+from .paradigm import Generator, Paradigm
+from .trial import Step, Trial
+
+#: Seconds that a self-paced answer is taken to last: the first for the question, the second for each item that is given.
+ASSUMED: Mapping[str, tuple[float, float]] = {"choice": (2.0, 0.0), "cells": (1.0, 1.5), "sequence": (1.0, 1.5), "text": (4.0, 0.0), "continuous": (4.0, 0.0)}
+#: Of kinds from other packages, and of steps without a question that a key ends.
+_OTHERS, _GO_ON = (3.0, 0.0), 2.0
+#: Trials of each combination of levels that are compiled.
+_SAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long the trials of a session will take, in seconds.
+
+    Parameters
+    ----------
+    trials : how many
+    given_s : displays, answers with a window up to its end, and intervals between trials
+    assumed_s : self-paced answers and steps
+    answers, steps : how many answers, and steps without a question, are self-paced
+    windows : how many answers have a window, and end their step
+    """
+
+    trials: float = 0.0
+    given_s: float = 0.0
+    assumed_s: float = 0.0
+    answers: float = 0.0
+    steps: float = 0.0
+    windows: float = 0.0
+
+    def __add__(self, other: Duration) -> Duration:
+        return Duration(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+    def __mul__(self, times: float) -> Duration:
+        return Duration(*(getattr(self, name) * times for name in self.__slots__))
+
+    @property
+    def seconds(self) -> float:
+        """In all."""
+        return self.given_s + self.assumed_s
+
+    @property
+    def grounds(self) -> str:
+        """What it rests on, in words."""
+        parts = [f"{minutes(self.given_s)} of displays, windows and intervals"]
+        if round(self.answers):
+            parts.append(
+                f"{self.answers:,.0f} self-paced answers, assumed to take {(self.assumed_s - _GO_ON * self.steps) / self.answers:.1f} s each on average"
+            )
+        if round(self.steps):
+            parts.append(f"{self.steps:,.0f} self-paced steps, assumed to take {_GO_ON:g} s each")
+        if round(self.windows):
+            parts.append(f"{self.windows:,.0f} answers can end their window sooner")
+        return "; ".join(parts)
+
+
+def duration_of(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator = "corrected") -> Duration:
+    """The duration of planned trials: of each combination of levels a few are compiled, and stand for the others."""
+    counts = Counter(tuple(planned.levels.items()) for planned in plan)
+    samples: dict[Any, list[PlannedTrial]] = defaultdict(list)
+    for planned in plan:
+        kept = samples[tuple(planned.levels.items())]
+        if len(kept) < _SAMPLES:
+            kept.append(planned)
+    total = Duration(given_s=sum(planned.interval_ms for planned in plan) / 1000)
+    for levels, some in samples.items():
+        compiled = sum((trial_duration(planned.compile(paradigm, generator)) for planned in some), Duration())
+        total += compiled * (counts[levels] / len(some))
+    return total
+
+
+def practice_duration(paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> Duration:
+    """The duration of one round of practice; nothing where there is none."""
+    practice = paradigm.practice
+    if practice is None or not plan:
+        return Duration()
+    combinations = [dict(levels) for levels in {tuple(planned.levels.items()): None for planned in plan}]
+    wished = [{**levels, **{name: level for name, level in practice.factors.items() if name in levels}} for levels in combinations[:12]]
+    several = sum((trial_duration(compile_trial(paradigm, levels, seed)) for seed, levels in enumerate(wished)), Duration())
+    interval = sum(planned.interval_ms for planned in plan) / len(plan) / 1000
+    return several * (practice.trials / len(wished)) + Duration(given_s=practice.trials * interval)
+
+
+def design_duration(paradigm: Paradigm, design: str | None = None) -> tuple[Duration, Duration]:
+    """The duration of a session of one of the paradigm's designs (that of people when not given), and of one round of practice before it."""
+    plan = plan_session(paradigm, 1, session_design(paradigm, design).unchosen)
+    return duration_of(paradigm, plan), practice_duration(paradigm, plan)
+
+
+def trial_duration(trial: Trial) -> Duration:
+    """The duration of one trial, as a person takes it."""
+    return sum(map(_step, trial.steps), Duration(trials=1))
+
+
+def _step(step: Step) -> Duration:
+    shown = [sum(display.ms or 0.0 for display in percept.displays) / 1000 for percept in step.percepts]
+    given_s, ask = sum(shown) / len(shown), step.percept.ask
+    self_paced = any(display.ms is None for display in step.percept.displays)
+    if ask is None:
+        return Duration(given_s=given_s, assumed_s=_GO_ON, steps=1) if self_paced else Duration(given_s=given_s)
+    if ask.window_ms is not None:
+        return Duration(given_s=max(given_s, ask.window_ms / 1000), windows=ask.ends == "on_answer")
+    if ask.ends == "on_time" and not self_paced:
+        return Duration(given_s=given_s)
+    answer = step.truth.answer
+    once, each = ASSUMED.get(ask.kind.name, _OTHERS)
+    return Duration(given_s=given_s, assumed_s=once + each * (len(answer) if isinstance(answer, tuple) else 1), answers=1)
+
+
+def minutes(seconds: float) -> str:
+    """``12 min``, ``40 s``."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
