@@ -11,7 +11,7 @@ from spanlab.agents.chat import ChatSettings
 from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.reading.extraction import read, split_reasoning
 from spanlab.paradigms import ResponseKind
-from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder, TypedText
+from spanlab.paradigms.responses import Cells, Choice, Continuous, Rating, SerialOrder, TypedText
 
 FOLDER = Path(__file__).resolve().parents[2] / "replies"
 KINDS: Mapping[str, ResponseKind] = {
@@ -27,6 +27,7 @@ KINDS: Mapping[str, ResponseKind] = {
     "cells1": Cells.model_validate({"grid": 10, "take": 1}),
     "angle": Continuous.model_validate({"feature": "orientation", "tolerance": 20}),
     "digits": TypedText.model_validate({"characters": "digits", "most": 6}),
+    "sure": Rating.model_validate({"from": 1, "to": 6, "labels": {"1": "I was guessing", "6": "absolutely sure"}}),
     "order": SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 3}),
 }
 
