@@ -259,7 +259,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(whole[: whole.rfind(b"\n") + 1].splitlines(), start=1):
         try:
             content = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):
             raise SpanLabError(f"{path}:{number} is damaged; restore the file from a copy")

@@ -49,7 +49,7 @@ def read_session(folder: str | Path) -> SessionInfo:
         session: object = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except (FileNotFoundError, NotADirectoryError):
         raise SpanLabError(f"{folder} is not a session: it has no session.json") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     content = cast(dict[str, object], session) if isinstance(session, dict) else {}
     version = content.get("format_version")
@@ -109,7 +109,7 @@ def read_events(folder: str | Path) -> list[Event]:
             continue
         try:
             content: object = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             content = None
         damage = event_damage(content)
         if damage is not None:

@@ -59,10 +59,57 @@ class ReplyLine(SentLine):
     reply: Annotated[Reply, Holds("the reply with its tokens, latency, faults and what else the server told")]
 
 
+@with_config(OPEN)
+class _Picture(TypedDict):
+    step: int
+    size_px: int
+    detail: str
+    sha256: str
+    example: NotRequired[str]
+
+
+@with_config(OPEN)
+class _Part(TypedDict):
+    text: NotRequired[str]
+    picture: NotRequired[_Picture]
+
+
+@with_config(OPEN)
+class _Message(TypedDict):
+    role: str
+    parts: list[_Part]
+
+
+@with_config(OPEN)
+class _Content(TypedDict):
+    """what readers count on in a reply"""
+
+    content: str
+    latency_ms: float | None
+    reasoning: NotRequired[str | None]
+    refusal: NotRequired[str | None]
+    finish_reason: NotRequired[str | None]
+    served_model: NotRequired[str | None]
+    fingerprint: NotRequired[str | None]
+    prompt_tokens: NotRequired[int | None]
+    completion_tokens: NotRequired[int | None]
+    reasoning_tokens: NotRequired[int | None]
+    cached_tokens: NotRequired[int | None]
+    waited_ms: NotRequired[float]
+    faults: NotRequired[list[str]]
+    first_logprobs: NotRequired[dict[str, float] | None]
+    cached: NotRequired[bool]
+    echoed_of: NotRequired[int]
+    echoed: NotRequired[list[Any] | None]
+    batch: NotRequired[str]
+
+
 def transcript_damage(line: Mapping[str, Any]) -> str | None:
     """Why a line of ``transcripts.jsonl`` cannot be read, or None."""
     without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
-    return misfit(SentLine if without_reply else ReplyLine, line)
+    if damage := misfit(SentLine if without_reply else ReplyLine, line):
+        return damage
+    return None if without_reply else misfit(list[_Message], line["sent"]) or misfit(_Content, line["reply"])
 
 
 def read_transcript(folder: str | Path) -> list[dict[str, Any]]:

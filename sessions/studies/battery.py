@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.base import Option, WindowAgent
-from ...core.atomic_files import append_line, only_writer, read_lines
+from ...core.atomic_files import append_line, only_writer
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
@@ -18,7 +18,7 @@ from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .study import StudyParadigm
-from .visit import JOURNAL, Visit, agreed_in, read_head, states
+from .visit import JOURNAL, Visit, agreed_in, read_head, read_journal, states
 
 
 class NoConsentError(SpanLabError):
@@ -97,7 +97,7 @@ class Battery:
 
     def _run(self) -> None:
         visit = self.visit
-        happened = [line["event"] for line in read_lines(visit.folder / JOURNAL)]
+        happened = [line["event"] for line in read_journal(visit.folder)]
         self._note("resumed" if happened else "begun")
         self.agent.speak(visit.language)
         if visit.study.consent is not None and "consent" not in happened:

@@ -88,7 +88,7 @@ class Visit:
     @property
     def finished(self) -> bool:
         """Whether the session is finished, including its last page."""
-        return any(line["event"] == "finished" for line in read_lines(self.folder / JOURNAL))
+        return any(line["event"] == "finished" for line in read_journal(self.folder))
 
 
 def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en") -> dict[str, str]:
@@ -245,12 +245,28 @@ def read_head(folder: Path) -> dict[str, Any]:
         head = as_object(json.loads(path.read_text(encoding="utf-8")))
         if any(not isinstance(head.get(key), kind) for key, kind in _HEAD_KEYS.items()):
             raise ValueError("a part of it is missing")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SpanLabError(f"{path} cannot be read ({error}); restore it from a copy") from None
     return head
 
 
+def read_journal(folder: Path) -> list[dict[str, Any]]:
+    """What happened between the paradigms of a session, in order; each line has an ``event`` and says when (``at``).
+
+    Raises
+    ------
+    SpanLabError
+        when a line is damaged.
+    """
+    lines = read_lines(folder / JOURNAL)
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line.get("event"), str) or not isinstance(line.get("at", ""), str):
+            raise SpanLabError(f"{folder / JOURNAL}:{number} is damaged; restore the file from a copy")
+    return lines
+
+
 _HEAD_KEYS: dict[str, type] = {
+    "order": list,
     **dict.fromkeys(("study", "study_hash", "participant", "language", "created", "kind"), str),
     **dict.fromkeys(("session", "run", "participant_number"), int),
     **dict.fromkeys(("fields", "study_data"), dict),
@@ -290,15 +306,15 @@ def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -
 
 def refused(folder: Path) -> str:
     """When (a date) the participant refused to take part in a session, and has not agreed since; empty otherwise."""
-    asked = [line for line in read_lines(folder / JOURNAL) if line["event"] in ("consent", "refused")]
-    return asked[-1]["at"][:10] if asked and asked[-1]["event"] == "refused" else ""
+    asked = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
+    return str(asked[-1].get("at", ""))[:10] if asked and asked[-1]["event"] == "refused" else ""
 
 
 def agreed_in(visit: Visit, text: str) -> str | None:
     """The earlier session in which the participant agreed to a consent text (by its hash), or None."""
     for folder in runs(visit.folder.parent.parent, visit.folder.parent.name):
         head = read_head(folder)
-        for line in read_lines(folder / JOURNAL):
+        for line in read_journal(folder):
             # What was written before texts were noted: the text of the study as it was.
             if line["event"] == "consent" and line.get("text", digest(as_object(head["study_data"].get("consent")).get(head["language"]))) == text:
                 return folder.name

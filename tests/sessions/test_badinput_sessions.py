@@ -22,6 +22,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.sessions import complete, read_responses, reopen, same_trials
 from spanlab.sessions.record.reader import write_responses
 from spanlab.sessions.replaying import recorded_agent
+from spanlab.sessions.transcripts import Transcript
 
 FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -161,3 +162,51 @@ def test_a_finished_session_and_a_changed_paradigm(run: Run, things: None, tmp_p
     err = complaint(*run("resume", session))
     assert "the paradigm small (good.yaml) has changed since" in err
     assert "Restore the old file, or start a new session" in err
+
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "sessions"
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize("name", ["session.json", "events.jsonl", "transcripts.jsonl"])
+def test_what_is_nested_too_deeply_is_damaged(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "session"
+    shutil.copytree(GOLDEN / "finished" / "vsr-chat-scripted-s31", folder)
+    file = folder / name
+    first, _, rest = file.read_text(encoding="utf-8").partition("\n")
+    file.write_text(DEEP if name == "session.json" else f"{first}\n{DEEP}\n{rest}", encoding="utf-8")
+    with pytest.raises(SpanLabError, match=rf"{name}.*(is damaged|cannot be read)"):
+        Transcript(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"latency_ms":', '"latency":', "'latency_ms' is missing"),
+        ('"finish_reason":"stop"', '"finish_reason":1', "'finish_reason' has the wrong form"),
+        ('"role":"system"', '"rule":"system"', "'role' is missing"),
+        ('"parts":[', '"party":[', "'parts' is missing"),
+    ],
+)
+def test_a_damaged_reply_is_named_with_its_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    folder = tmp_path / "session"
+    shutil.copytree(GOLDEN / "finished" / "vsr-chat-scripted-s31", folder)
+    file = folder / "transcripts.jsonl"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(SpanLabError, match=rf"transcripts\.jsonl:\d+ is damaged \({told}\)"):
+        Transcript(folder)
+
+
+def test_damaged_files_of_a_study_are_named_in_its_status(tmp_path: Path, run: Run) -> None:
+    shutil.copytree(GOLDEN / "studies", tmp_path / "studies")
+    shutil.copy(GOLDEN / "own.yaml", tmp_path / "own.yaml")
+    sittings = sorted((tmp_path / "studies" / "golden").glob("*/session-1"))
+    journal = sittings[0] / "battery.jsonl"
+    journal.write_text(journal.read_text(encoding="utf-8").replace('"event"', '"evnet"', 1), encoding="utf-8")
+    (sittings[1] / "battery.json").write_text(DEEP, encoding="utf-8")
+    status, out, err = run("status", "studies/study.yaml", "--data", "studies")
+    assert (status, err) == (0, "")
+    assert "battery.jsonl:1 is damaged" in out
+    assert "battery.json cannot be read" in out
