@@ -40,17 +40,14 @@ def all_or_none(data: Path) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=data))
     except OSError as error:
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder") from None
-    lock = data / ".lock"
-    locked = lock.exists()
     try:
         with only_writer(folder), only_writer(data, _PATIENCE_S):
             yield folder
             _move(folder, data)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        if not locked:
-            with suppress(OSError):
-                lock.unlink()
+        with suppress(OSError):
+            (data / ".lock").unlink()  # a program that waits for it has opened it
         if new and data.is_dir() and not any(data.iterdir()):
             data.rmdir()
 

@@ -128,7 +128,9 @@ def _make(folder: Path, what: str) -> None:
     elif what == "worm":
         write_folder(folder / "worm", {SETS[name].folder: {"test": trials_of(SETS[name])[:2]} for name in ("vsr", "cd_colour", "smu") if name in SETS})
     elif what == "nback blocks":
-        FORMATS.get("nback")().write(["nback_verbal"], folder / "sets", FORMATS.get("nback").writes.options(blocks=1), QUIET)
+        writes = FORMATS.get("nback").writes
+        assert writes is not None
+        FORMATS.get("nback")().write(["nback_verbal"], folder / "sets", writes.options.model_validate({"blocks": 1}), QUIET)
     elif what == "nback results":
         blocks = json.loads((SESSIONS / "all_trials_verbal.json").read_text(encoding="utf-8"))
         (folder / "all_trials_verbal.json").write_text(json.dumps(dict(list(blocks.items())[:3])), encoding="utf-8")
