@@ -13,7 +13,14 @@ from .paradigm import Generator, Paradigm
 from .trial import Step, Trial
 
 #: Seconds that a self-paced answer is taken to last: the first for the question, the second for each item that is given.
-ASSUMED: Mapping[str, tuple[float, float]] = {"choice": (2.0, 0.0), "cells": (1.0, 1.5), "sequence": (1.0, 1.5), "text": (4.0, 0.0), "continuous": (4.0, 0.0)}
+ASSUMED: Mapping[str, tuple[float, float]] = {
+    "choice": (2.0, 0.0),
+    "rating": (2.0, 0.0),
+    "cells": (1.0, 1.5),
+    "sequence": (1.0, 1.5),
+    "text": (4.0, 0.0),
+    "continuous": (4.0, 0.0),
+}
 #: Of kinds from other packages, and of steps without a question that a key ends.
 _OTHERS, _GO_ON = (3.0, 0.0), 2.0
 #: Trials of each combination of levels that are compiled.

@@ -12,6 +12,7 @@ from study_files import STUDY, study_in
 from spanlab.paradigms import list_paradigms, load_paradigm, plan_session, session_design
 from spanlab.paradigms.duration import ASSUMED, design_duration, duration_of, trial_duration
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.responses.base import RESPONSES
 
 TIMELINE = """
 - {phase: fixation, model_steps: 0, show: {fixation: {}, ms: 500}}
@@ -40,6 +41,10 @@ def test_times_of_the_file_are_counted_and_others_assumed(tmp_path: Path) -> Non
         "59 s of displays, windows and intervals; 20 self-paced answers, assumed to take 3.8 s each on average; 10 self-paced steps, assumed to take 2 s each; "
         "10 answers can end their window sooner"
     )
+
+
+def test_every_kind_of_answer_has_an_assumed_time() -> None:
+    assert set(ASSUMED) == set(RESPONSES)
 
 
 def test_every_condition_counts_as_often_as_it_comes() -> None:
