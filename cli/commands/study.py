@@ -296,18 +296,22 @@ def _how_long(study: Study) -> Iterable[str]:
     for group in [one.name for one in study.groups] or [""]:
         as_taken = study.of_group(group)
         lasting: dict[str, Duration] = {}
+        adaptive: set[str] = set()
         for one in as_taken.taken:
             plan = one.plan(1, balanced=False)
+            adaptive |= {one.name} if any(planned.varies for planned in plan) else set()
             practice = practice_duration(one.paradigm, plan) if one.entry.practice else Duration()
             lasting[one.name] = duration_of(one.paradigm, plan, one.entry.generator) + practice
         for number, taken in enumerate(as_taken.sessions, start=1):
             names = [study.paradigms[n].name for n in taken]
             breaks = (study.breaks.seconds if study.breaks is not None else 0.0) * (len(names) - 1)
             whole, assumed = sum(lasting[name].seconds for name in names) + breaks, sum(lasting[name].assumed_s for name in names)
+            rest_of = [name for name in names if name in adaptive]
+            counted = f"; {' and '.join(rest_of)} adaptive, counted as the most trials, each like the first" if rest_of else ""
             session = f"session {number}" if len(study.sessions) > 1 else "session"
             parts = ", ".join(f"{name} {minutes(lasting[name].seconds)}" for name in names)
             rest = f"; {minutes(assumed)} of it assumed for self-paced answers and steps" if assumed else ""
-            yield f"  {session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}; pages and pauses are not counted)"
+            yield f"  {session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}{counted}; pages and pauses are not counted)"
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:
