@@ -157,6 +157,14 @@ def same_level(level: Any, levels: Iterable[Any]) -> Any:
 def load_paradigm(source: str | Path) -> Paradigm:
     """Load a paradigm by its name in the library, or from a YAML file.
 
+    Parameters
+    ----------
+    source : the name, or the file
+
+    Returns
+    -------
+    the paradigm: :func:`compile_trial` makes trials of it
+
     Raises
     ------
     ParadigmError

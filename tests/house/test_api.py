@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import doctest
 import importlib
+import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -252,3 +254,16 @@ def test_trials_draw_themselves_in_ipython() -> None:
         "assert pictures['image/png'].startswith(b'\\x89PNG') if isinstance(pictures['image/png'], bytes) else pictures['image/png'], pictures\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
+
+
+@pytest.mark.parametrize("name", spanlab.__all__)
+def test_every_public_name_says_what_it_does_and_what_each_parameter_is(name: str) -> None:
+    thing = getattr(spanlab, name)
+    documentation = inspect.getdoc(thing) or ""
+    assert len(documentation.split("\n")[0].split()) > 2
+    if inspect.isclass(thing):
+        members = [getattr(value, "func", getattr(value, "fget", value)) for member, value in vars(thing).items() if not member.startswith("_")]
+        assert [member.__name__ for member in members if inspect.isfunction(member) and not member.__doc__] == []
+        return
+    listed = {one.strip() for line in re.findall(r"^(\w[\w, ]*) : ", documentation, re.MULTILINE) for one in line.split(",")}
+    assert set(inspect.signature(thing).parameters) - listed == set()
