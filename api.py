@@ -150,13 +150,7 @@ def _as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
 
 
 async def replay_async(paradigm: str | None = None, agent: str | Agent = "", **options: Any) -> SessionResult:
-    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on meanwhile.
-
-    Parameters
-    ----------
-    paradigm, agent : as for :func:`replay`
-    options : all others of :func:`replay`
-    """
+    """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on meanwhile."""
     import asyncio
 
     return await asyncio.to_thread(replay, paradigm, agent, **options)
@@ -286,13 +280,7 @@ def resume(
 
 
 async def resume_async(session: PathLike, **options: Any) -> SessionResult:
-    """:func:`resume` in a thread of its own, for programs with an event loop.
-
-    Parameters
-    ----------
-    session : folder of the session
-    options : all others of :func:`resume`
-    """
+    """:func:`resume` in a thread of its own, for programs with an event loop."""
     import asyncio
 
     return await asyncio.to_thread(resume, session, **options)
@@ -411,17 +399,7 @@ def scores(
 
 
 def inspect_task(paradigm: str, **options: Any) -> Any:
-    """A paradigm as a task of inspect_ai.
-
-    Parameters
-    ----------
-    paradigm : name in the library, or a YAML file
-    options : those of :func:`spanlab.exchange.inspect_tasks.inspect_task`
-
-    Returns
-    -------
-    the task, for ``inspect_ai.eval``
-    """
+    """A paradigm as a task of inspect_ai: see :func:`.exchange.inspect_tasks.inspect_task`, which says what ``options`` there are."""
     from .exchange.inspect_tasks import inspect_task as task
 
     return task(paradigm, **options)
