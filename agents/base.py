@@ -214,6 +214,9 @@ class WindowEpisode(Episode):
     def prepare(self, displays: Sequence[Display]) -> None:
         """Make every display ready that may come, before the first step (a window uploads them)."""
 
+    def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
+        """Know the whole trial before its first step (a page plays it by itself): of each step one percept, or one for each verdict on the answer before."""
+
     def announce_next(self, percept: Percept | None, last: bool = False) -> None:
         """Before a step: the one after it, where that does not depend on the answer, and whether there is none."""
 

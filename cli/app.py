@@ -24,6 +24,7 @@ from .commands.replay import batch, replay, resume
 from .commands.reproduce import reproduce
 from .commands.run import run
 from .commands.score_choices import score_choices
+from .commands.serve import serve
 from .commands.starting import new
 from .commands.statistics import stats
 from .commands.study import monitor, status, withdraw
@@ -162,6 +163,7 @@ def parts(
 
 
 app.command()(run)
+app.command()(serve)
 app.command()(preview)
 app.command()(display)
 app.command()(timing)

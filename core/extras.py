@@ -13,6 +13,7 @@ _PACKAGES: dict[str, dict[str, str]] = {
     "anthropic": {"anthropic": "the anthropic package"},
     "inspect": {"inspect_ai": "the inspect-ai package"},
     "networks": {"torch": "PyTorch"},
+    "web": {"starlette": "Starlette", "uvicorn": "uvicorn", "websockets": "the websockets package"},
     "triggers": {"serial": "pyserial", "pylsl": "pylsl"},
 }
 

@@ -422,6 +422,7 @@ class Runner:
         episode = check_episode(self.agent, self.agent.start(self.context(planned, trial)))
         if (at_window := self._at_window(episode)) is not None:
             at_window.prepare([display for step in steps for percept in step.percepts for display in percept.displays])
+            at_window.expect([step.percepts for step in steps])
         return trial, steps, episode
 
     def _at_window(self, episode: Episode) -> WindowEpisode | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, StrictStr, Tag
 
@@ -66,6 +66,16 @@ class RefractoryTimes(_Part):
     other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="delay for another one; 0 for none")
 
 
+class Online(_Part):
+    """How people take part in a browser (spanlab serve)."""
+
+    code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")] | None = Field(default=None, description="completion code, shown at the end of a session")
+    redirect: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)] | None = Field(
+        default=None, description="address to which participants are sent at the end of a session"
+    )
+    phones: Literal["allowed", "refused"] = Field(default="allowed", description="whether participants may use a phone")
+
+
 class StudyFile(_Part):
     """A study file."""
 
@@ -99,6 +109,7 @@ class StudyFile(_Part):
         default=None, description="page with two buttons before the first paradigm, by language; asked once, and again if the text differs"
     )
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
+    online: Online | None = Field(default=None, description="how people take part in a browser: completion code, redirect, phones")
     fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
         default_factory=list[Named[FieldPart]], description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields"
     )

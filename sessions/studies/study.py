@@ -27,7 +27,7 @@ from ..triggers import trigger_request
 from .counterbalancing import Order, order_of, rows
 from .fields import COMMON, FieldPart, missing_texts
 from .participants import Kind, misnamed
-from .schema import Breaks, Entry, Group, StudyFile
+from .schema import Breaks, Entry, Group, Online, StudyFile
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: what the dialog asks of every study
@@ -82,6 +82,7 @@ class Study:
     consent: Mapping[str, str] | None
     debrief: Mapping[str, str] | None
     fields: tuple[FieldPart, ...]
+    online: Online | None
 
     def of_group(self, name: str) -> Study:
         """The study as a group takes it: its paradigms, with its levels; in a study without groups (no name) as it is.
@@ -244,6 +245,7 @@ def build_study(document: Document, file: Path) -> Study:
         consent=checked.consent,
         debrief=checked.debrief,
         fields=tuple(fields),
+        online=checked.online,
     )
     if amiss_in_groups := [document.problem(path, message) for path, message in _groups_amiss(built)]:
         raise ParadigmError(in_order(amiss_in_groups))

@@ -1,0 +1,310 @@
+"""The person at a page in a browser, as an agent: the window's pages, trials and answers, with a page that another computer shows."""
+
+# pyright: strict, reportImplicitOverride=true
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from ....core.agent_kinds import PARTICIPANT, AgentKind
+from ....core.errors import SpanLabError
+from ....core.locale import sentence
+from ....paradigms import AnswerKeys, Display, Percept, ResponseKind, Truth
+from ....paradigms.preview.example import ExampleDisplay
+from ....paradigms.responses.keys import is_button
+from ....paradigms.translation import Words, translated_percept
+from ....stimuli.kinds.plain import Tone
+from ....stimuli.render.palette import PaletteName
+from ...base import Option, Response, Shown, TrialContext, WindowAgent, WindowEpisode
+from ...interruptions import TrialCut
+from ..display.theme import THEMES, ThemeName
+from ..input.answering import Press
+from ..input.refractory import USUAL, Refractory
+from .channel import Channel
+from .frames import FrameStore, example_picture, png
+from .messages import choices, paragraphs, theme_colours, trial_message, words
+from .reports import EndReport, StepReading, StepReport, checked
+from .screen import PageScreen
+
+#: After so many trials in a row in which page and server did not agree on what was pressed, something is wrong with the page.
+_DISAGREEMENTS = 3
+
+
+class BrowserParticipant(WindowAgent):
+    """A person at a page.
+
+    Parameters
+    ----------
+    channel : the line to the page
+    frames : the server's frames
+    screen : gives the screen of the page, as it was told last
+    theme, palette, refractory : as at the window
+    """
+
+    kind: ClassVar[AgentKind] = PARTICIPANT
+
+    def __init__(
+        self,
+        channel: Channel,
+        frames: FrameStore,
+        screen: Callable[[], PageScreen],
+        theme: ThemeName = "standard",
+        palette: PaletteName = "published",
+        refractory: Refractory = USUAL,
+    ) -> None:
+        self.name = "participant"
+        self.channel = channel
+        self.frames = frames
+        self.screen = screen
+        self.palette: PaletteName = palette
+        self.refractory = refractory
+        self._theme: ThemeName = theme
+        self.language = "en"
+        self.rest_ms: float | None = None
+        #: the press that ended the last step
+        self.ended_by: Press | None = None
+        self.disagreements = 0
+        self._lock = threading.Lock()
+        #: PNG files of the trial or page that the page shows, by name
+        self._pictures: dict[str, bytes] = {}
+
+    # -- pictures --------------------------------------------------------------------------------------------------------------------------------
+
+    def picture(self, name: str) -> bytes | None:
+        """A PNG file that the page may ask for; None for anything else."""
+        with self._lock:
+            return self._pictures.get(name)
+
+    def _publish(self, pictures: Mapping[str, bytes]) -> None:
+        with self._lock:
+            self._pictures = dict(pictures)
+
+    # -- for the record --------------------------------------------------------------------------------------------------------------------------
+
+    @override
+    def settings(self) -> dict[str, Any]:
+        """The declared settings, the same at every visit; measurements are in :meth:`apparatus`."""
+        refractory = {} if self.refractory == USUAL else {"refractory": self.refractory.record()}
+        return {"window": "browser", "theme": self._theme, "palette": self.palette, **refractory}
+
+    @override
+    def apparatus(self) -> dict[str, Any]:
+        """What the page has told of its browser and screen."""
+        screen = self.screen()
+        return {**screen.facts, "canvas_px": screen.canvas_px, "refractory": self.refractory.record(), "focus": "watched"}
+
+    @override
+    def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
+        """Check that the page has what it takes to answer.
+
+        Raises
+        ------
+        SpanLabError
+            for a button box, and for questions that take any number of marks in any order.
+        """
+        for kind in kinds:
+            surface = kind.surface()
+            if any(is_button(key) for key, _ in surface.keys):
+                raise SpanLabError("a page in a browser has no button box: leave keys such as button_1 out of the study, or take it at the window")
+            if surface.several and surface.take is None and surface.ordered is None:
+                raise SpanLabError(f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks; take it at the window")
+
+    # -- pages -----------------------------------------------------------------------------------------------------------------------------------
+
+    @override
+    def speak(self, language: str) -> None:
+        self.language = language
+        self.channel.command("language", {"language": language, "words": words(language), "theme": theme_colours(THEMES[self._theme])})
+
+    @override
+    def page(
+        self,
+        title: str,
+        text: str,
+        footer: str = "",
+        *,
+        example: Sequence[ExampleDisplay] = (),
+        after: str = "",
+        progress: float | None = None,
+        least: float = 0.0,
+    ) -> None:
+        own = any(display.marks for display in example)
+        pictured = self._example(example)
+        content = {
+            "title": title,
+            "text": paragraphs(text),
+            "footer": footer or sentence("window.go_on", self.language),
+            "example": pictured,
+            "example_title": sentence("window.own" if own else "window.example", self.language),
+            "after": paragraphs(after),
+            "progress": progress,
+            "least": least,
+            "options": [],
+        }
+        self.ask("page", content, "done")
+
+    def ask(self, what: str, content: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+        """Have the page do something, and wait until the participant has done it."""
+        self.ended_by = None
+        self.rest_ms = None
+        return self.channel.wait(self.channel.command(what, {**content, **self._manner()}), kind)
+
+    def _manner(self) -> dict[str, Any]:
+        """How the page looks and speaks, with every command: a page that was loaded anew has heard nothing else."""
+        return {"language": self.language, "words": words(self.language), "theme": theme_colours(THEMES[self._theme])}
+
+    def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
+        screen = self.screen()
+        image = example_picture(
+            example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px, self.language, THEMES[self._theme], self.palette
+        )
+        if image is None:
+            return None
+        name, content = png(image)
+        self._publish({name: content})
+        return {"frame": name, "width": image.width, "height": image.height}
+
+    @override
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        if not clicks:  # it is for an assistant to decide, and there is none
+            self.page(title, text)
+            return ""
+        content = {"title": title, "text": paragraphs(text), "options": choices(options), "footer": "", "example": None, "after": [], "progress": None, "least": 0}
+        name = str(self.ask("page", content, "choice").get("name"))
+        if name not in {option.name for option in options}:
+            raise SpanLabError("the page chose something that was not offered: the session ends here, and can be resumed")
+        return name
+
+    @override
+    def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
+        """The page keeps its screen empty for so long before the trial that comes next, and until it has that."""
+        self.rest_ms = ms
+        if meanwhile is not None:
+            meanwhile()
+
+    @override
+    def over(self) -> None:
+        self.channel.command("wait", self._manner())
+
+    # -- trials ----------------------------------------------------------------------------------------------------------------------------------
+
+    @override
+    def start(self, context: TrialContext) -> BrowserEpisode:
+        self.language = context.language
+        return BrowserEpisode(self, context.keys, context.words)
+
+    def send_trial(self, steps: Sequence[Sequence[Percept]]) -> int:
+        """Send all that may be seen of a trial, before it begins."""
+        screen, pictures = self.screen(), dict[str, bytes]()
+
+        def frame(display: Display) -> str:
+            if isinstance(display.stimulus, Tone):
+                raise SpanLabError(f"a page in a browser plays no sounds, and a trial has a tone: {TONES}")
+            name, content = self.frames.frame(display.stimulus, screen.canvas_px, self.palette)
+            pictures[name] = content
+            return name
+
+        message = trial_message(steps, frame, self.language, self.rest_ms, self.refractory)
+        self._publish(pictures)
+        return self.channel.command("trial", {**message, "canvas_px": screen.canvas_px, **self._manner()})
+
+
+#: what to do about tones
+TONES = "take this paradigm at the window (spanlab run), or leave the tones out"
+
+
+class BrowserEpisode(WindowEpisode):
+    """One trial at a page."""
+
+    def __init__(self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None) -> None:
+        self._agent = agent
+        self._keys, self._texts = keys or AnswerKeys(), texts or {}
+        self._steps: list[list[Percept]] = []
+        self._asked: list[list[Percept]] = []
+        self._command = 0
+        self._place = -1
+        self._reading: StepReading | None = None
+
+    @override
+    def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
+        """Send the whole trial: the page plays it by itself, but for what depends on the server's verdict."""
+        self._steps = [list(alternatives) for alternatives in steps]
+        self._asked = [[self._as_asked(percept) for percept in alternatives] for alternatives in steps]
+        self._command = self._agent.send_trial(self._asked)
+
+    def _as_asked(self, percept: Percept) -> Percept:
+        percept = translated_percept(percept, self._texts)
+        ask = percept.ask
+        return percept if ask is None else replace(percept, ask=replace(ask, kind=ask.kind.with_keys(self._keys)))
+
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+        """Wait until the page has played a step, and read what it tells.
+
+        Raises
+        ------
+        TrialCut
+            when the trial cannot count: the page was loaded anew, was hidden, or does not agree with the server about what was pressed.
+        PageGone
+            when the participant has left.
+        """
+        agent, channel = self._agent, self._agent.channel
+        self._place += 1
+        place = self._place
+        which = self._steps[place].index(percept)
+        if place == 0:
+            channel.add("begin", {"trial": self._command}, begins=True)
+        elif len(self._steps[place]) > 1:
+            channel.add("verdict", {"trial": self._command, "step": place, "show": which})
+        try:
+            report: StepReport = checked(StepReport, channel.wait(self._command, "step", place))
+        except TrialCut:
+            self._cut(which)
+            raise
+        if self._reading is not None:
+            self._reading.complete(report.closing, report.earlier)
+        reading = StepReading(self._asked[place][which], report, agent.ended_by, agent.refractory)
+        self._reading = reading
+        if place == 0:
+            reading.notes["canvas_px"] = agent.screen().canvas_px
+        agent.ended_by = reading.ended_by
+        if not reading.agrees:
+            agent.disagreements += 1
+            if agent.disagreements >= _DISAGREEMENTS:
+                raise SpanLabError("page and server do not agree on what was pressed, three times in a row: the session ends here, and can be resumed")
+            raise TrialCut("page and server disagree")
+        agent.disagreements = 0
+        return reading.response()
+
+    def _cut(self, which: int) -> None:
+        """What the page has told of the step in which it cut the trial off."""
+        self._agent.ended_by = None
+        body = self._agent.channel.cut_body(self._command)
+        self._reading = None
+        if body is not None and body.get("report") is not None and 0 <= self._place < len(self._asked):
+            report: StepReport = checked(StepReport, body["report"])
+            self._reading = StepReading(self._asked[self._place][which], report, None, self._agent.refractory)
+
+    @override
+    def shown(self) -> list[Shown] | None:
+        return None if self._reading is None else self._reading.shown
+
+    @override
+    def notes(self) -> dict[str, Any]:
+        return {} if self._reading is None else self._reading.notes
+
+    @override
+    def finish(self) -> None:
+        try:
+            report: EndReport = checked(EndReport, self._agent.channel.wait(self._command, "end"))
+        except TrialCut:
+            return  # loaded anew after the last answer: nothing of the trial is missing but how long its last display was on the screen
+        if self._reading is not None:
+            self._reading.complete(report.closing, report.earlier)
+
+
+

@@ -1,0 +1,157 @@
+// @ts-check
+/** The line to the server: every event is numbered and kept in IndexedDB until the server has acknowledged it, and is sent again whenever the line is new. */
+
+/** @returns {string} */
+export function randomName() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Events that are not acknowledged, on this device. */
+class Store {
+  /** @param {string} name */
+  constructor(name) {
+    /** @type {Promise<IDBDatabase | null>} */
+    this.database = new Promise((resolve) => {
+      try {
+        const request = indexedDB.open(`spanlab-${name}`, 1);
+        request.onupgradeneeded = () => request.result.createObjectStore("events", { keyPath: "id" });
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => resolve(null);
+      } catch {
+        resolve(null);
+      }
+    });
+  }
+
+  /** @param {IDBTransactionMode} mode @param {(events: IDBObjectStore) => IDBRequest} act @returns {Promise<any>} */
+  async #run(mode, act) {
+    const database = await this.database;
+    if (database === null) return null;
+    return new Promise((resolve) => {
+      try {
+        const request = act(database.transaction("events", mode, { durability: "strict" }).objectStore("events"));
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => resolve(null);
+      } catch {
+        resolve(null);
+      }
+    });
+  }
+
+  /** @param {any} event */
+  put(event) { return this.#run("readwrite", (events) => events.put(event)); }
+  /** @param {string} id */
+  remove(id) { return this.#run("readwrite", (events) => events.delete(id)); }
+  /** @returns {Promise<any[]>} */
+  async all() { return (await this.#run("readonly", (events) => events.getAll())) ?? []; }
+}
+
+export class Link {
+  /**
+   * @param {string} participant
+   * @param {string} session of a study, as the link says
+   * @param {() => Record<string, unknown>} introduction what the page says of itself whenever it connects
+   * @param {(message: any) => void} receive
+   * @param {(state: "open" | "lost") => void} tell
+   */
+  constructor(participant, session, introduction, receive, tell) {
+    this.instance = randomName();
+    this.epoch = "";
+    this.last = 0;
+    this.participant = participant;
+    this.session = session;
+    this.introduction = introduction;
+    this.receive = receive;
+    this.tell = tell;
+    this.count = 0;
+    this.wait = 250;
+    this.stopped = false;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.welcome = false;
+    this.store = new Store(participant);
+    /** @type {Map<string, any>} events that are not acknowledged */
+    this.kept = new Map();
+  }
+
+  async open() {
+    for (const event of await this.store.all()) this.kept.set(event.id, event);
+    this.connect();
+  }
+
+  connect() {
+    if (this.stopped) return;
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname.replace(/[^/]*$/, "")}visit`);
+    this.socket = socket;
+    this.welcome = false;
+    socket.onopen = () => socket.send(JSON.stringify({
+      type: "hello", participant: this.participant, session: this.session, instance: this.instance, epoch: this.epoch, last: this.last, ...this.introduction(),
+    }));
+    socket.onmessage = (message) => this.#message(JSON.parse(message.data));
+    socket.onclose = () => {
+      if (this.socket !== socket) return;
+      this.socket = null;
+      this.welcome = false;
+      if (this.stopped) return;
+      this.tell("lost");
+      setTimeout(() => this.connect(), this.wait);
+      this.wait = Math.min(4000, this.wait * 2);
+    };
+  }
+
+  /** @param {any} message */
+  #message(message) {
+    if (message.type === "ack") {
+      for (const id of message.n) {
+        this.kept.delete(id);
+        void this.store.remove(id);
+      }
+      return;
+    }
+    if (message.type === "welcome") {
+      const anew = this.epoch !== message.epoch;
+      if (anew) this.last = 0;
+      this.epoch = message.epoch;
+      this.wait = 250;
+      this.welcome = true;
+      this.tell("open");
+      this.receive({ ...message, anew });
+      for (const event of this.kept.values()) this.#post(event);
+      return;
+    }
+    if (message.type === "do") {
+      if (message.c <= this.last) return;
+      this.last = message.c;
+    }
+    if (message.type === "refused" && message.final) this.stop();
+    this.receive(message);
+  }
+
+  /** Nothing more is sent or expected. */
+  stop() {
+    this.stopped = true;
+    this.socket?.close();
+  }
+
+  /** Whether everything has arrived. */
+  get settled() { return this.kept.size === 0; }
+
+  /** @param {any} event */
+  #post(event) {
+    if (this.welcome && this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ type: "event", ...event }));
+  }
+
+  /** Tell the server something that counts. @param {number} c @param {string} kind @param {object} body @param {number} place */
+  send(c, kind, body = {}, place = -1) {
+    this.count += 1;
+    const event = { id: `${this.instance}:${this.count}`, epoch: this.epoch, c, kind, place, body };
+    this.kept.set(event.id, event);
+    void this.store.put(event);
+    this.#post(event);
+  }
+
+  /** Tell the server something that it may miss. @param {object} message */
+  mention(message) {
+    if (this.welcome && this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}

@@ -1,0 +1,404 @@
+// @ts-check
+/** The page of a participant: it connects to the server, does what that says, and plays trials. */
+
+import { keyName } from "./keys.js";
+import { Link, randomName } from "./link.js";
+import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
+import { coarse, layout, measure, refresh, screenNow } from "./screen.js";
+import { drawSurface, surfaceState } from "./surface.js";
+import { Trial } from "./trial.js";
+
+const CANVAS = 96;
+const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const canvas = /** @type {HTMLCanvasElement} */ ($("canvas"));
+const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+
+/** @type {Record<string, any>} */
+let words = {};
+/** @type {Record<string, string>} */
+let colours = {};
+/** @type {Link} */
+let link;
+let secret = "";
+/** @type {Trial | null} */
+let trial = null;
+/** @type {Map<string, ImageBitmap>} */
+let bitmaps = new Map();
+/** @type {any} */
+let asking = null;
+let drawnState = "";
+let drawnFrame = "";
+let held = false;
+let clearedAt = 0;
+/** @type {{x: number, y: number} | null} */
+let pointer = null;
+/** @type {{at: number, until: number}[]} */
+const absences = [];
+/** @type {number | null} */
+let awaySince = null;
+let leftFullscreen = false;
+
+// -- the screen ----------------------------------------------------------------------------------------------------------------------------------------
+
+/** @param {number} px width of the canvas in pixels of the screen */
+function place(px) {
+  const { letter, above, below, side } = layout();
+  document.documentElement.style.setProperty("--letter", `${letter}px`);
+  if (canvas.width !== px) [canvas.width, canvas.height, drawnState, drawnFrame] = [px, px, "", ""];
+  const shown = Math.min(px / devicePixelRatio, side);
+  const snapped = (/** @type {number} */ value) => Math.round(value * devicePixelRatio) / devicePixelRatio;
+  const top = snapped(Math.max(above, (innerHeight - shown - below + above) / 2));
+  canvas.style.width = canvas.style.height = `${shown}px`;
+  canvas.style.left = `${snapped((innerWidth - shown) / 2)}px`;
+  canvas.style.top = `${top}px`;
+  $("prompt").style.top = `${Math.max(0, top - above)}px`;
+  $("below").style.top = `${top + shown + 0.35 * letter}px`;
+}
+
+/** @param {any} message */
+function manner(message) {
+  if (message.words) words = message.words;
+  if (message.language) document.documentElement.lang = message.language;
+  if (message.theme) {
+    colours = message.theme;
+    for (const [name, value] of Object.entries(colours)) document.documentElement.style.setProperty(`--${name}`, value);
+  }
+}
+
+// -- trials --------------------------------------------------------------------------------------------------------------------------------------------
+
+const address = (/** @type {string} */ frame) => `frame/${secret}/${frame}.png`;
+
+/** @param {any} message */
+async function load(message) {
+  const names = new Set(message.steps.flat().flatMap((/** @type {any} */ percept) => percept.displays.map((/** @type {any} */ display) => display.frame)));
+  const missing = [...names].filter((name) => !bitmaps.has(name));
+  const fetched = await Promise.all(missing.map(async (name) => {
+    for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
+      try {
+        const answer = await fetch(address(name));
+        if (answer.ok) return /** @type {[string, ImageBitmap]} */ ([name, await createImageBitmap(await answer.blob(), { colorSpaceConversion: "none" })]);
+      } catch { /* the line is cut: it is asked for again */ }
+      if (trial === null || trial.c !== message.c) return null;
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }));
+  const there = new Map(fetched.filter((one) => one !== null));
+  for (const [name, bitmap] of bitmaps) {
+    if (names.has(name)) there.set(name, bitmap);
+    else bitmap.close();
+  }
+  bitmaps = there;
+}
+
+/** @param {any} message */
+async function beginTrial(message) {
+  const before = trial;
+  silence();
+  const endedBy = before !== null && before.state !== "cut" ? before.endedBy : null;
+  const mine = new Trial(message, {
+    period: refresh.period,
+    show: (frame) => { drawnFrame = frame; drawnState = ""; draw(performance.now()); },
+    clear: () => { drawnFrame = ""; drawnState = ""; draw(performance.now()); },
+    asks,
+    send: (kind, body, step) => link.send(message.c, kind, body, step),
+    absences: (from, to) => absent().filter((one) => one.until > from && one.at < to),
+    leftFullscreen: () => { const left = leftFullscreen; leftFullscreen = false; return left; },
+  }, Math.max(before?.cleared ?? 0, clearedAt), endedBy);
+  if (before !== null) mine.aside = before.state === "over" ? before.aside : [];
+  trial = mine;
+  $("sheet").hidden = true;
+  $("stage").hidden = false;
+  asks(null, 0);
+  drawnFrame = "";
+  place(message.canvas_px);
+  draw(performance.now());
+  await load(message);
+  mine.ready = true;
+}
+
+/** What is asked now, and what is said beside the canvas. @param {any} step @param {number} number */
+function asks(step, number) {
+  asking = step;
+  const ask = step?.percept.ask ?? null;
+  const waits = step !== null && ask === null && step.percept.displays[Math.max(0, step.shown.length - 1)].ms === null;
+  $("stage").classList.toggle("blind", ask === null && !waits);
+  $("prompt").textContent = ask?.prompt ?? "";
+  $("legend").textContent = ask !== null ? ask.legend : waits ? words.go_on : "";
+  $("line").textContent = ask !== null && ask.prompt === null && number > 1 && !ask.surface.several ? ask.which[number - 2] ?? "" : "";
+  buttons(ask);
+  $("stage").dataset.waits = step === null ? "" : `${ask !== null ? "answer" : waits ? "on" : "shows"} ${trial?.c}:${step.place}`;
+}
+
+/** Buttons below the canvas. @param {any} ask */
+function buttons(ask) {
+  /** @type {HTMLElement[]} */
+  const made = [];
+  const add = (/** @type {string} */ name, /** @type {string} */ label, /** @type {(event: PointerEvent) => void} */ act, main = false) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.name = name;
+    button.textContent = label;
+    button.tabIndex = -1;
+    if (main) button.className = "main";
+    button.addEventListener("pointerdown", act);
+    made.push(button);
+  };
+  if (ask !== null && ask.surface.several) {
+    const { ordered } = ask.surface;
+    if (ordered !== null) add("undo", words.undo, (event) => click(event, "undo"));
+    add("done", words.done, (event) => click(event, "done"), true);
+    if (ordered?.unknown) add("unknown", words.unknown, (event) => click(event, "unknown"));
+  } else if (ask !== null && coarse) {
+    for (const { key, label } of ask.buttons) add(key, label, (event) => press("key", event, { key, touch: true }));
+  } else if (ask === null && coarse && asking !== null && $("legend").textContent) add("space", words.next, (event) => click(event, ""));
+  $("buttons").replaceChildren(...made);
+}
+
+/** Say on the done button what is missing. */
+function count() {
+  const { sheet } = asking;
+  if (sheet === null || !sheet.surface.several) return;
+  const { take, ordered } = sheet.surface;
+  const done = /** @type {HTMLElement | null} */ ($("buttons").querySelector("[data-name=done]"));
+  if (done !== null) {
+    const missing = Math.max(0, (take ?? 0) - sheet.marks.length);
+    const more = ordered !== null ? "enter" : "mark";
+    done.textContent = !missing ? words.done : missing === 1 ? words[`${more}_one`] : words[`${more}_more`].replace("{n}", String(missing));
+    done.classList.toggle("main", sheet.mayFinish);
+    done.setAttribute("aria-disabled", String(!sheet.mayFinish));
+  }
+  if (take === null && (ordered === null || ordered.line === null)) $("line").textContent = words.marked_any.replace("{n}", String(sheet.marks.length));
+}
+
+/** Draw what is on the canvas, where it differs from what is there. @param {number} now */
+function draw(now) {
+  const sheet = asking?.sheet ?? null;
+  const state = `${drawnFrame} ${sheet === null ? "" : surfaceState(sheet, pointer, now)}`;
+  if (state === drawnState) return;
+  drawnState = state;
+  const bitmap = bitmaps.get(drawnFrame);
+  if (bitmap === undefined) {
+    ctx.fillStyle = colours.canvas ?? "#d6d6d6";
+    ctx.fillRect(0, 0, canvas.width, canvas.height);
+  } else ctx.drawImage(bitmap, 0, 0);
+  if (sheet !== null && bitmap !== undefined) {
+    drawSurface(ctx, canvas.width, sheet, pointer, now, colours);
+    count();
+    given(sheet, now);
+  }
+}
+
+/** What was answered, where it has no place of its own on the canvas. @param {import("./sheet.js").AnswerSheet} sheet @param {number} now */
+function given(sheet, now) {
+  if (sheet.surface.several || sheet.surface.dial !== null || sheet.surface.regions.length) return;
+  const seen = sheet.acknowledged !== null && now - sheet.acknowledged[1] < 300;
+  if (seen) $("line").textContent = String(new Map(sheet.ask.labels).get(sheet.acknowledged?.[0]) ?? "");
+  else if (sheet.acknowledged !== null) $("line").textContent = "";
+}
+
+function loop(/** @type {number} */ at) {
+  if (trial !== null && !held) {
+    trial.frame(at);
+    if (trial.state !== "over" && trial.state !== "rest" && trial.state !== "cut") draw(at);
+  }
+  requestAnimationFrame(loop);
+}
+
+// -- presses -------------------------------------------------------------------------------------------------------------------------------------------
+
+/** @param {"key" | "click"} device @param {Event} event @param {object} what */
+function press(device, event, what) {
+  event.preventDefault();
+  if (trial === null || held || trial.state === "cut") return;
+  trial.press({ device, t: event.timeStamp, key: "", x: 0, y: 0, button: "", held: false, touch: false, display: 0, ...what });
+}
+
+/** @param {PointerEvent} event @param {string} button */
+function click(event, button) {
+  event.stopPropagation();
+  if (event.button !== 0 || !event.isPrimary) return;
+  press("click", event, { ...onCanvas(event), button, touch: event.pointerType === "touch" });
+}
+
+/** @param {MouseEvent} event */
+function onCanvas(event) {
+  const box = canvas.getBoundingClientRect();
+  const within = (/** @type {number} */ value) => Math.max(-9999, Math.min(9999, value));
+  return { x: within(((event.clientX - box.left) / box.width) * CANVAS), y: within(((event.clientY - box.top) / box.height) * CANVAS) };
+}
+
+$("stage").addEventListener("pointerdown", (event) => click(event, ""));
+$("stage").addEventListener("pointermove", (event) => { pointer = event.pointerType === "mouse" ? onCanvas(event) : null; });
+$("stage").addEventListener("contextmenu", (event) => event.preventDefault());
+document.addEventListener("keydown", (event) => {
+  if ($("stage").hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+  const key = keyName(event);
+  if (!$("notice").hidden) return;
+  if (key === "escape") pause();
+  else if (key) press("key", event, { key, held: event.repeat });
+});
+
+/** Escape: go on, or leave. */
+function pause() {
+  if (trial === null || trial.state === "cut" || trial.state === "over") return;
+  const c = trial.c;
+  const cut = trial.exposed ? trial.cut(performance.now()) : undefined;
+  held = true;
+  const texts = cut === undefined ? [words.pause_more] : [words.pause_replaces, words.pause_more];
+  if (cut !== undefined) blank();
+  showNotice(words.pause, texts, [
+    [" ", words.continue, () => {
+      goOn();
+      if (cut !== undefined) link.send(c, "cut", { why: "paused", report: cut });
+    }],
+    ["l", words.leave, () => link.send(c, "leave", { why: "the participant left the session; every finished trial is saved, and the session can be resumed" })],
+  ]);
+}
+
+/** After an interruption: the empty screen before the trial begins anew. */
+function goOn() {
+  held = false;
+  if (trial !== null && trial.state === "rest") trial.restedFrom = performance.now();
+  clearedAt = performance.now();
+}
+
+/** Nothing of a trial is on the screen any more. */
+function blank() {
+  asks(null, 0);
+  [drawnFrame, drawnState] = ["", ""];
+  draw(performance.now());
+}
+
+/** The page was hidden: who has seen an item has had time to rehearse it, and no display has kept its time. */
+function hidden() {
+  if (trial === null || held || !trial.exposed) return;
+  const report = trial.cut(performance.now());
+  held = true;
+  blank();
+  link.send(trial.c, "cut", { why: "hidden", report });
+  showNotice(words.pause, [words.interrupted, words.pause_replaces], [[" ", words.continue, goOn]]);
+}
+
+/** When the page had no focus. */
+const absent = () => (awaySince === null ? absences : [...absences, { at: awaySince, until: performance.now() }]);
+const away = () => { awaySince ??= performance.now(); };
+const back = () => {
+  if (awaySince !== null) absences.push({ at: awaySince, until: performance.now() });
+  awaySince = null;
+};
+addEventListener("blur", away);
+addEventListener("focus", back);
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden") { away(); hidden(); } else back();
+});
+document.addEventListener("fullscreenchange", () => {
+  if (document.fullscreenElement === null && trial !== null) leftFullscreen = true;
+});
+addEventListener("resize", () => {
+  link?.mention({ type: "screen", screen: screenNow() });
+  if (!$("stage").hidden) place(canvas.width);
+});
+
+// -- what the server says --------------------------------------------------------------------------------------------------------------------------------
+
+/** @param {any} message */
+function receive(message) {
+  manner(message);
+  if (message.type === "welcome") {
+    secret = message.secret;
+    if (message.anew && trial !== null) leaveStage();
+    return;
+  }
+  if (message.type === "refused") {
+    leaveStage();
+    showText(message.title, message.texts);
+    return;
+  }
+  const c = message.c;
+  switch (message.what) {
+    case "page": leaveStage(); showPage(message, words, address, () => { clearedAt = performance.now(); link.send(c, "done"); waiting(); }); break;
+    case "choose": leaveStage(); showPage(message, words, address, (name) => { clearedAt = performance.now(); link.send(c, "choice", { name }); waiting(); }); break;
+    case "form": leaveStage(); showForm(message, words, (typed) => { link.send(c, "form", { typed }); waiting(); }); break;
+    case "trial": void beginTrial(message); break;
+    case "begin": if (trial !== null && trial.c === message.trial) trial.begun = true; break;
+    case "verdict": if (trial !== null && trial.c === message.trial) trial.judged(message.step, message.show); break;
+    case "end": finish(message); break;
+    default: break;
+  }
+}
+
+function leaveStage() {
+  if (trial !== null) clearedAt = trial.cleared ?? performance.now();
+  trial = null;
+  asking = null;
+  held = false;
+  $("stage").hidden = true;
+  $("notice").hidden = true;
+}
+
+/** Until the server says what comes. */
+function waiting() {
+  if (trial === null) showText("", [words.connecting]);
+}
+
+/** @param {any} message */
+function finish(message) {
+  leaveStage();
+  showText(message.title, [words.saving]);
+  const look = () => {
+    if (!link.settled) { setTimeout(look, 200); return; }
+    link.stop();
+    if (document.fullscreenElement !== null) void document.exitFullscreen();
+    showEnd(message, words);
+    if (message.redirect && message.at_once) setTimeout(() => location.assign(message.redirect), 4000);
+  };
+  look();
+}
+
+// -- the beginning ---------------------------------------------------------------------------------------------------------------------------------------
+
+/** Who takes part: as the link says, or as this browser knows. */
+function whoTakesPart() {
+  const query = new URLSearchParams(location.search);
+  const named = query.get("participant") ?? query.get("PROLIFIC_PID") ?? "";
+  if (named) return named;
+  let kept = "";
+  try { kept = localStorage.getItem("spanlab-participant") ?? ""; } catch { /* storage is off: the address keeps the name */ }
+  const name = kept || `web-${randomName().slice(0, 16)}`;
+  try { localStorage.setItem("spanlab-participant", name); } catch { /* as above */ }
+  query.set("participant", name);
+  history.replaceState(null, "", `?${query}`);
+  return name;
+}
+
+async function begin() {
+  const participant = whoTakesPart();
+  const answer = await fetch("start");
+  const start = await answer.json();
+  manner(start);
+  document.title = start.title;
+  place(screenNow().canvas_px);
+  if (typeof CanvasRenderingContext2D.prototype.roundRect !== "function" || typeof WebSocket !== "function") {
+    showText(start.title, [words.unfit]);
+    return;
+  }
+  showText(start.title, [words.start_body], { label: words.start, act: () => void opened(participant) });
+}
+
+/** @param {string} participant */
+async function opened(participant) {
+  showText("", [words.connecting]);
+  try { await document.documentElement.requestFullscreen?.({ navigationUI: "hide" }); } catch { /* refused, or not possible here: the record says so */ }
+  await measure();
+  await Promise.all([document.fonts.load("600 20px SpanLab"), document.fonts.load("400 20px SpanLab")]);
+  link = new Link(participant, new URLSearchParams(location.search).get("session") ?? "", () => ({ screen: screenNow() }), receive, (state) => {
+    const status = $("status");
+    status.textContent = words.lost;
+    status.hidden = state === "open";
+  });
+  requestAnimationFrame(loop);
+  await link.open();
+}
+
+void begin();

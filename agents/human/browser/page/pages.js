@@ -1,0 +1,174 @@
+// @ts-check
+/** Pages of text, questions about the participant, and what is said over everything else. */
+
+/** @param {string} tag @param {Record<string, string>} attributes @param {...(Node | string)} content */
+export function element(tag, attributes = {}, ...content) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...content);
+  return made;
+}
+
+/** @param {[string, string][]} lines */
+const paragraphs = (lines) => lines.map(([kind, text]) => element(kind === "h" ? "h2" : "p", {}, text));
+
+/** @param {(Node | string)[]} content */
+function put(content) {
+  const sheet = /** @type {HTMLElement} */ (document.getElementById("sheet"));
+  sheet.replaceChildren(...content);
+  sheet.hidden = false;
+  window.scrollTo(0, 0);
+  sheet.focus({ preventScroll: true });
+}
+
+/** Forget the keys of the page before. @type {AbortController | null} */
+let keys = null;
+
+/** @param {(event: KeyboardEvent) => void} take */
+export function onKeys(take) {
+  keys?.abort();
+  keys = new AbortController();
+  document.addEventListener("keydown", (event) => {
+    if (!event.repeat && !event.ctrlKey && !event.altKey && !event.metaKey) take(event);
+  }, { signal: keys.signal });
+}
+
+/** No page listens any more. */
+export function silence() {
+  keys?.abort();
+  keys = null;
+}
+
+/**
+ * A page of text with one way on, or with options.
+ * @param {any} page @param {Record<string, any>} words @param {(frame: string) => string} address @param {(name: string) => void} done
+ */
+export function showPage(page, words, address, done) {
+  const content = [element("h1", {}, page.title), ...paragraphs(page.text)];
+  if (page.progress !== null) content.push(element("progress", { max: "1", value: String(page.progress), "aria-label": `${Math.round(100 * page.progress)} %` }));
+  if (page.example !== null) {
+    const image = element("img", { src: address(page.example.frame), alt: page.example_title, width: String(page.example.width), height: String(page.example.height) });
+    image.style.width = `${page.example.width / devicePixelRatio}px`;
+    content.push(element("h2", {}, page.example_title), image);
+  }
+  content.push(...paragraphs(page.after));
+  let finished = false;
+  const finish = (/** @type {string} */ name) => {
+    if (finished) return;
+    finished = true;
+    silence();
+    done(name);
+  };
+  const row = element("div", { class: "row" });
+  if (page.options.length) {
+    for (const option of page.options) {
+      const button = element("button", { type: "button", "data-name": option.name }, `${option.label}  (${option.key.toUpperCase()})`);
+      button.addEventListener("click", () => finish(option.name));
+      row.append(button);
+    }
+  } else {
+    const button = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "main", "data-name": "on" }, words.next));
+    button.addEventListener("click", () => finish(""));
+    row.append(button);
+  }
+  put([...content, row]);
+  const buttons = /** @type {HTMLButtonElement[]} */ ([...row.children]);
+  const listen = () => onKeys((event) => {
+    if (page.options.length) {
+      const option = page.options.find((/** @type {any} */ one) => one.key === event.key.toLowerCase());
+      if (option !== undefined) finish(option.name);
+    } else if (event.key === " " || event.key === "ArrowRight") {
+      event.preventDefault();
+      finish("");
+    }
+  });
+  // what ended the step before is not to end the page, too
+  for (const button of buttons) button.disabled = true;
+  setTimeout(() => {
+    for (const button of buttons) button.disabled = false;
+    if (!finished) listen();
+  }, Math.max(300, 1000 * page.least));
+}
+
+/** What is asked about the participant. @param {any} form @param {Record<string, any>} words @param {(typed: Record<string, string>) => void} done */
+export function showForm(form, words, done) {
+  silence();
+  const made = element("form", { novalidate: "" });
+  for (const question of form.questions) {
+    const id = `field-${question.name}`;
+    const wrong = form.wrong[question.name];
+    made.append(element("label", { for: id }, question.required ? `${question.label} *` : question.label));
+    const attributes = { id, name: question.name, ...(wrong ? { "aria-invalid": "true", "aria-describedby": `${id}-wrong` } : {}) };
+    if (question.choices.length) {
+      const select = element("select", attributes, element("option", { value: "" }, words.choose));
+      for (const [value, label] of question.choices) {
+        select.append(element("option", { value, ...(value === question.value ? { selected: "" } : {}) }, label));
+      }
+      made.append(select);
+    } else made.append(element("input", { ...attributes, type: "text", maxlength: "500", autocomplete: "off", value: question.value, placeholder: question.hint }));
+    if (wrong) made.append(element("p", { id: `${id}-wrong`, class: "wrong" }, wrong));
+  }
+  made.append(element("p", { class: "muted" }, words.field_needed));
+  made.append(element("div", { class: "row" }, element("button", { type: "submit", class: "main", "data-name": "send" }, words.send)));
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    /** @type {Record<string, string>} */
+    const typed = {};
+    for (const question of form.questions) {
+      const field = /** @type {HTMLInputElement} */ (made.querySelector(`[name="${question.name}"]`));
+      typed[question.name] = field.value;
+    }
+    done(typed);
+  });
+  put([element("h1", {}, form.title), made]);
+}
+
+/** A page without a way on, or with one button. @param {string} title @param {string[]} texts @param {{label: string, act: () => void} | null} button */
+export function showText(title, texts, button = null) {
+  silence();
+  /** @type {Node[]} */
+  const content = [element("h1", {}, title), ...texts.map((text) => element("p", {}, text))];
+  if (button !== null) {
+    const made = element("button", { type: "button", class: "main", "data-name": "on" }, button.label);
+    made.addEventListener("click", button.act, { once: true });
+    content.push(element("div", { class: "row" }, made));
+  }
+  put(content);
+}
+
+/** The end: a code to copy, a way back. @param {any} end @param {Record<string, any>} words */
+export function showEnd(end, words) {
+  silence();
+  /** @type {Node[]} */
+  const content = [element("h1", {}, end.title), ...end.texts.map((/** @type {string} */ text) => element("p", {}, text))];
+  if (end.code) content.push(element("p", {}, words.code), element("p", {}, element("code", {}, end.code)));
+  if (end.redirect) content.push(element("div", { class: "row" }, element("a", { class: "button", href: end.redirect, rel: "noreferrer" }, words.redirect)));
+  put(content);
+}
+
+/** Something in front of everything else, with buttons. @param {string} title @param {string[]} texts @param {[string, string, () => void][]} buttons key, label, what it does */
+export function showNotice(title, texts, buttons) {
+  const notice = /** @type {HTMLElement} */ (document.getElementById("notice"));
+  const row = element("div", { class: "row" });
+  const heading = element("h1", { id: "notice-title" }, title);
+  notice.replaceChildren(heading, ...texts.map((text) => element("p", {}, text)), row);
+  const listener = new AbortController();
+  for (const [key, label, act] of buttons) {
+    const button = element("button", { type: "button", class: key === " " ? "main" : "", "data-key": key }, label);
+    const chosen = () => {
+      listener.abort();
+      notice.hidden = true;
+      act();
+    };
+    button.addEventListener("click", chosen);
+    document.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() === key && !event.repeat) {
+        event.preventDefault();
+        event.stopPropagation();
+        chosen();
+      }
+    }, { signal: listener.signal, capture: true });
+    row.append(button);
+  }
+  notice.hidden = false;
+}

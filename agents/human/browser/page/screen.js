@@ -1,0 +1,56 @@
+// @ts-check
+/** The screen of the page: how large its parts are, and how often it is refreshed. */
+
+export const coarse = matchMedia("(pointer: coarse)").matches;
+/** The time from one frame to the next, in ms, as it was measured; and whether it was. */
+export const refresh = { period: 1000 / 60, measured: false };
+
+/** The size of letters, and the largest canvas with room for a line above it and the answer below it, in CSS pixels. */
+export function layout() {
+  const [wide, high] = [innerWidth, innerHeight];
+  const letter = Math.round(Math.max(14, Math.min(26, high / 42, wide / 22)));
+  const above = 1.7 * letter, below = 6.6 * letter;
+  const side = Math.max(96, Math.min(wide - 8, high - above - below));
+  return { letter, above, below, side: 2 * Math.floor((side * devicePixelRatio) / 2) / devicePixelRatio };
+}
+
+export function screenNow() {
+  const { side, letter } = layout();
+  const ratio = devicePixelRatio;
+  return {
+    canvas_px: Math.round(side * ratio),
+    column_px: Math.round(Math.min(innerWidth - 2.2 * letter, 38 * letter) * ratio),
+    high_px: Math.round(innerHeight * ratio),
+    letter_px: Math.round(letter * ratio),
+    window_px: [Math.round(innerWidth * ratio), Math.round(innerHeight * ratio)],
+    screen_px: [Math.round(screen.width * ratio), Math.round(screen.height * ratio)],
+    pixel_ratio: ratio,
+    hz: 1000 / refresh.period,
+    measured: refresh.measured,
+    touch: coarse,
+    fullscreen: document.fullscreenElement !== null,
+    isolated: globalThis.crossOriginIsolated === true,
+    browser: navigator.userAgent.slice(0, 300),
+  };
+}
+
+/** The time from one frame to the next: over many frames, those that were late counted as several. */
+export function measure() {
+  return /** @type {Promise<void>} */ (new Promise((resolve) => {
+    /** @type {number[]} */
+    const times = [];
+    const look = (/** @type {number} */ at) => {
+      times.push(at);
+      if (times.length < 61) requestAnimationFrame(look);
+      else {
+        const gaps = times.slice(1).map((time, number) => time - times[number]).sort((one, other) => one - other);
+        refresh.measured = gaps[30] > 1;
+        // over all frames, so that it does not depend on how finely the browser tells the time
+        if (refresh.measured) refresh.period = (times[60] - times[0]) / gaps.reduce((sum, gap) => sum + Math.max(1, Math.round(gap / gaps[30])), 0);
+        resolve();
+      }
+    };
+    requestAnimationFrame(look);
+  }));
+}
+

@@ -1,0 +1,200 @@
+// @ts-check
+/** Draws what lies on the canvas while a question is open: outlines, marks, keys to press, the mark on a dial, acknowledgement. All of it is declared. */
+
+import { hit, valueAt } from "./sheet.js";
+
+const CANVAS = 96;
+/** So long an answer is acknowledged, in ms. */
+const ACKNOWLEDGE = 300;
+/** Ring, dot and bar on a dial, in canvas units. */
+const RING = 4.6, DOT = 2.4, BAR = [24, 3.4], EDGE = 0.8;
+
+/**
+ * @param {CanvasRenderingContext2D} ctx @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1
+ * @param {{line?: string, fill?: string, width?: number, inset?: number}} style
+ */
+function box(ctx, x0, y0, x1, y1, { line, fill, width = 2, inset = 0 }) {
+  const margin = inset * Math.min(x1 - x0, y1 - y0);
+  const w = x1 - x0 - 2 * margin, h = y1 - y0 - 2 * margin;
+  ctx.beginPath();
+  ctx.roundRect(x0 + margin, y0 + margin, w, h, Math.min(w, h) / 12);
+  if (fill) { ctx.fillStyle = fill; ctx.fill(); }
+  if (line) { ctx.strokeStyle = line; ctx.lineWidth = width; ctx.stroke(); }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} x @param {number} y @param {number} size @param {number} room @param {string} colour */
+function write(ctx, text, x, y, size, room, colour) {
+  ctx.fillStyle = colour;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.font = `600 ${Math.max(6, size)}px SpanLab, sans-serif`;
+  const wide = ctx.measureText(text).width;
+  if (wide > room) ctx.font = `600 ${Math.max(6, (size * room) / wide)}px SpanLab, sans-serif`;
+  ctx.fillText(text, x, y);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} px width of the canvas in pixels
+ * @param {import("./sheet.js").AnswerSheet} sheet
+ * @param {{x: number, y: number} | null} pointer in canvas units; null where there is none
+ * @param {number} now
+ * @param {Record<string, string>} colours
+ */
+export function drawSurface(ctx, px, sheet, pointer, now, colours) {
+  const { surface } = sheet;
+  const unit = px / CANVAS;
+  const under = pointer === null ? null : hit(surface.regions, pointer.x, pointer.y);
+  if (surface.outlined) outlines(ctx, unit, surface);
+  if (surface.several) {
+    if (surface.ordered === null) marks(ctx, unit, sheet, under, colours);
+    else inOrder(ctx, unit, sheet, under, colours);
+  } else if (surface.dial !== null) dialMark(ctx, unit, sheet, pointer, now, colours);
+  else single(ctx, unit, sheet, under, now, colours);
+}
+
+/** Everything that changes what is drawn. @param {import("./sheet.js").AnswerSheet} sheet @param {{x: number, y: number} | null} pointer @param {number} now */
+export function surfaceState(sheet, pointer, now) {
+  const { surface } = sheet;
+  const seen = sheet.acknowledged !== null && now - sheet.acknowledged[1] < ACKNOWLEDGE;
+  let under = null;
+  if (pointer !== null) under = surface.dial !== null ? valueAt(surface.dial, pointer.x, pointer.y) : hit(surface.regions, pointer.x, pointer.y)?.[0] ?? null;
+  return JSON.stringify([sheet.marks, sheet.complete, under, sheet.turnedTo, seen]);
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {any} surface */
+function outlines(ctx, unit, surface) {
+  ctx.strokeStyle = surface.several ? "rgba(150, 154, 160, .51)" : "rgba(255, 255, 255, .9)";
+  ctx.lineWidth = 1;
+  for (const [, x0, y0, x1, y1] of surface.regions) {
+    const [left, top] = [Math.round(x0 * unit), Math.round(y0 * unit)];
+    ctx.strokeRect(left + 0.5, top + 0.5, Math.round(x1 * unit) - left - 1, Math.round(y1 * unit) - top - 1);
+  }
+}
+
+/** @param {any[]} region @param {number} unit @returns {[number, number, number, number]} */
+const corners = (region, unit) => [region[1] * unit, region[2] * unit, region[3] * unit, region[4] * unit];
+
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {any[] | null} under @param {Record<string, string>} colours */
+function marks(ctx, unit, sheet, under, colours) {
+  for (const region of sheet.surface.regions) {
+    if (sheet.marks.includes(region[0])) box(ctx, ...corners(region, unit), { fill: colours.canvas_accent, inset: 0.16 });
+  }
+  if (under !== null && (sheet.marks.includes(under[0]) || !sheet.mayFinish)) {
+    box(ctx, ...corners(under, unit), { line: colours.canvas_accent_strong, inset: 0.05 });
+  }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {any[] | null} under @param {Record<string, string>} colours */
+function inOrder(ctx, unit, sheet, under, colours) {
+  const { surface } = sheet;
+  const ordered = surface.ordered;
+  const labels = new Map(ordered.labels);
+  for (const region of surface.regions) {
+    const label = labels.get(region[0]);
+    if (label === undefined) continue;
+    const [x0, y0, x1, y1] = corners(region, unit);
+    const side = Math.min(x1 - x0, y1 - y0);
+    box(ctx, x0, y0, x1, y1, { fill: "#dee0e3", line: colours.canvas_pale, width: Math.max(1, side / 40), inset: 0.07 });
+    write(ctx, String(label), (x0 + x1) / 2, (y0 + y1) / 2, 0.5 * side, 0.74 * (x1 - x0), colours.canvas_text);
+  }
+  if (ordered.line !== null) line(ctx, unit, sheet, colours);
+  else {
+    for (const region of surface.regions) {
+      const numbers = sheet.marks.flatMap((mark, number) => (mark === region[0] ? [number + 1] : [])).join(", ");
+      if (!numbers) continue;
+      const [x0, y0, x1, y1] = corners(region, unit);
+      const side = Math.min(x1 - x0, y1 - y0);
+      box(ctx, x0, y0, x1, y1, { fill: colours.canvas_accent, inset: 0.1 });
+      write(ctx, numbers, (x0 + x1) / 2, (y0 + y1) / 2, Math.max(8, 0.42 * side), 0.9 * (x1 - x0), colours.canvas_on_accent);
+    }
+  }
+  if (under !== null && sheet.marks.length < ordered.most && !sheet.complete) {
+    box(ctx, ...corners(under, unit), { line: colours.canvas_accent_strong, inset: 0.05 });
+  }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {Record<string, string>} colours */
+function line(ctx, unit, sheet, colours) {
+  const { ordered, take, keys } = sheet.surface;
+  const [x0, y0, x1, y1] = ordered.line.map((/** @type {number} */ value) => value * unit);
+  const wide = x1 - x0, high = y1 - y0;
+  const names = new Map([...sheet.ask.labels, ...ordered.labels.map((/** @type {any[]} */ pair) => (ordered.joined ? [pair[0], pair[0]] : pair))]);
+  const given = sheet.marks.map((mark) => (mark === null ? "?" : String(names.get(mark) ?? mark)));
+  ctx.fillStyle = colours.canvas;
+  ctx.fillRect(x0, y0, wide, high);
+  ctx.strokeStyle = colours.canvas_muted;
+  ctx.lineWidth = Math.max(1, high / 40);
+  const rule = (/** @type {number} */ from, /** @type {number} */ to) => {
+    ctx.beginPath();
+    ctx.moveTo(from, y0 + 0.9 * high);
+    ctx.lineTo(to, y0 + 0.9 * high);
+    ctx.stroke();
+  };
+  if (ordered.joined) {
+    write(ctx, given.join(""), x0 + wide / 2, y0 + high / 2, 0.62 * high, 0.94 * wide, colours.canvas_text);
+    rule(x0 + 0.04 * wide, x0 + 0.96 * wide);
+    return;
+  }
+  const slots = Math.max(take ?? 0, given.length, 1);
+  const step = Math.min(wide / slots, 1.6 * high);
+  const start = x0 + (wide - step * slots) / 2;
+  for (let place = 0; place < slots; place++) {
+    const middle = start + (place + 0.5) * step;
+    if (take !== null || place < given.length) rule(middle - 0.38 * step, middle + 0.38 * step);
+    if (place < given.length) write(ctx, given[place], middle, y0 + 0.46 * high, 0.62 * high, 0.9 * step, colours.canvas_text);
+  }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {{x: number, y: number} | null} pointer @param {number} now @param {Record<string, string>} colours */
+function dialMark(ctx, unit, sheet, pointer, now, colours) {
+  const dial = sheet.surface.dial;
+  let value = null;
+  if (sheet.complete) {
+    if (sheet.acknowledged === null || now - sheet.acknowledged[1] >= ACKNOWLEDGE) return;
+    value = sheet.marks[0];
+  } else if (sheet.turnedTo !== null) value = dial.values[sheet.turnedTo];
+  else if (pointer !== null) value = valueAt(dial, pointer.x, pointer.y);
+  if (value === null) return;
+  const angle = ((dial.turned + dial.degrees * dial.values.indexOf(value)) * Math.PI) / 180;
+  const ink = sheet.complete ? colours.canvas_accent : "#141414";
+  ctx.save();
+  if (dial.mark === "bar") {
+    ctx.translate(dial.x * unit, dial.y * unit);
+    ctx.rotate(angle);
+    ctx.fillStyle = ink;
+    ctx.fillRect((-BAR[1] / 2) * unit, (-BAR[0] / 2) * unit, BAR[1] * unit, BAR[0] * unit);
+  } else {
+    const x = (dial.x + dial.radius * Math.sin(angle)) * unit, y = (dial.y - dial.radius * Math.cos(angle)) * unit;
+    if (dial.mark === "dot") {
+      for (const [radius, colour] of /** @type {[number, string][]} */ ([[DOT + EDGE, "#ffffff"], [DOT, ink]])) {
+        ctx.beginPath();
+        ctx.arc(x, y, radius * unit, 0, 2 * Math.PI);
+        ctx.fillStyle = colour;
+        ctx.fill();
+      }
+    } else {
+      for (const [radius, wide, colour] of /** @type {[number, number, string][]} */ ([[RING - 1.5 * EDGE, 3 * EDGE, "#ffffff"], [RING - 1.5 * EDGE, EDGE, ink]])) {
+        ctx.beginPath();
+        ctx.arc(x, y, radius * unit, 0, 2 * Math.PI);
+        ctx.strokeStyle = colour;
+        ctx.lineWidth = wide * unit;
+        ctx.stroke();
+      }
+    }
+  }
+  ctx.restore();
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {any[] | null} under @param {number} now @param {Record<string, string>} colours */
+function single(ctx, unit, sheet, under, now, colours) {
+  const given = sheet.acknowledged;
+  if (given !== null && now - given[1] < ACKNOWLEDGE) {
+    const region = sheet.surface.regions.find((/** @type {any[]} */ one) => one[0] === given[0]);
+    if (region !== undefined) {
+      const width = Math.max(3, unit);
+      box(ctx, ...corners(region, unit), { line: "#ffffff", width: width + 4, inset: 0.04 });
+      box(ctx, ...corners(region, unit), { line: colours.canvas_accent, width, inset: 0.04 });
+    }
+  } else if (under !== null && !sheet.complete) box(ctx, ...corners(under, unit), { line: colours.canvas_accent, width: 1.5, inset: 0.04 });
+}

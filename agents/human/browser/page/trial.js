@@ -1,0 +1,309 @@
+// @ts-check
+/** Plays one trial by counted animation frames. What is on the screen in which frame is decided here; what was answered, by the server. */
+
+import { AnswerSheet, holdsOff } from "./sheet.js";
+
+/**
+ * @typedef {import("./sheet.js").Press} Press
+ * @typedef {{onset: number, end: number | null, planned: number | null, frames: number, dropped: number}} Shown
+ */
+
+/** A step as it is played. */
+class Step {
+  /** @param {number} place @param {any} percept @param {number} onset @param {Press | null} before */
+  constructor(place, percept, onset, before) {
+    this.place = place;
+    this.percept = percept;
+    this.onset = onset;
+    this.before = before;
+    this.sheet = percept.ask === null ? null : new AnswerSheet(percept.ask, onset);
+    /** @type {Shown[]} */
+    this.shown = [];
+    /** @type {Press[]} */
+    this.presses = [];
+    this.goneOn = false;
+    /** @type {Press | null} */
+    this.endedBy = null;
+    /** @type {Record<string, unknown>} */
+    this.extra = {};
+    this.waited = 0;
+  }
+
+  get last() { return this.shown.length === this.percept.displays.length; }
+  get over() { return this.sheet !== null && this.sheet.over; }
+
+  /** The press that ended the step, for the refractory times of the next one. */
+  get ending() {
+    if (this.over) return this.sheet?.answeredBy ?? null;
+    return this.goneOn ? this.endedBy : null;
+  }
+}
+
+export class Trial {
+  /**
+   * @param {any} message as the server sent it
+   * @param {{period: number, show: (frame: string) => void, clear: () => void, asks: (step: Step | null, number: number) => void,
+   *   send: (kind: string, body: object, place?: number) => void, absences: (from: number, to: number) => {at: number, until: number}[],
+   *   leftFullscreen: () => boolean}} page
+   * @param {number} restedFrom when the screen was emptied
+   * @param {Press | null} endedBy the press that ended what was before
+   */
+  constructor(message, page, restedFrom, endedBy) {
+    this.c = message.c;
+    this.steps = message.steps;
+    this.rest = message.rest_ms;
+    this.refractory = message.refractory;
+    this.acknowledgeMs = message.acknowledge_ms;
+    this.goOnAfter = message.go_on_after_ms;
+    this.page = page;
+    this.restedFrom = restedFrom;
+    /** "rest", "plays", "acknowledges", "awaits" the server's verdict, "over" */
+    this.state = "rest";
+    this.begun = false;
+    this.ready = false;
+    /** @type {Step | null} */
+    this.step = null;
+    /** @type {Step | null} the step before, not reported yet */
+    this.pending = null;
+    /** @type {Press[]} presses that belong to a step that was reported */
+    this.earlier = [];
+    /** @type {Press[]} */
+    this.aside = [];
+    /** @type {Shown | null} */
+    this.closing = null;
+    /** @type {Press | null} */
+    this.endedBy = endedBy;
+    this.acknowledging = 0;
+    this.verdict = -1;
+    this.awaitedFrom = 0;
+    this.itemSeen = false;
+    this.asked = 0;
+    this.askedIn = "";
+    /** @type {number | null} */
+    this.lastFrame = null;
+    /** when the screen was emptied after the trial @type {number | null} */
+    this.cleared = null;
+  }
+
+  /** @param {number} ms */
+  frames(ms) { return Math.max(1, Math.floor(ms / this.page.period + 0.5)); }
+
+  /** Whether the trial would not count after an interruption now. */
+  get exposed() {
+    if (this.state === "rest" || this.state === "over" || this.step === null) return false;
+    const { step } = this;
+    const nothingLeft = step.place === this.steps.length - 1 && (step.sheet === null || step.sheet.complete);
+    return (this.itemSeen || step.sheet !== null) && !nothingLeft;
+  }
+
+  // -- frames --------------------------------------------------------------------------------------------------------------------------------------
+
+  /** One animation frame. @param {number} at its time */
+  frame(at) {
+    const passed = this.lastFrame === null ? 1 : Math.max(1, Math.round((at - this.lastFrame) / this.page.period));
+    this.lastFrame = at;
+    if (this.state === "cut") return undefined;
+    if (this.state === "over") return this.#settle(at);
+    if (this.state === "rest") {
+      if (this.begun && this.ready && (this.rest === null || at - this.restedFrom >= this.rest - this.page.period / 2)) this.#begin(at);
+      return undefined;
+    }
+    const step = /** @type {Step} */ (this.step);
+    const on = step.shown[step.shown.length - 1];
+    on.frames += passed;
+    on.dropped += passed - 1;
+    this.#settle(at);
+    if (this.state === "awaits") return this.#verdict(at);
+    if (this.state === "acknowledges") {
+      this.acknowledging -= passed;
+      if (this.acknowledging <= 0) this.#end(at);
+      return undefined;
+    }
+    if (step.over) {
+      if (step.percept.ask.window_ms !== null) return this.#end(at);
+      this.state = "acknowledges";
+      this.acknowledging = this.frames(this.acknowledgeMs);
+      return undefined;
+    }
+    const due = this.#due(step);
+    if (!step.goneOn && (due === null || on.frames < due)) return undefined;
+    return step.last ? this.#end(at) : this.#next(step, at);
+  }
+
+  /** For how many frames the display stays; null until somebody answers or goes on. @param {Step} step @returns {number | null} */
+  #due(step) {
+    const on = step.shown[step.shown.length - 1];
+    const ask = step.percept.ask;
+    if (!step.last || ask === null) return on.planned;
+    if (ask.window_ms === null) return on.planned === null || ask.ends === "on_answer" ? null : on.planned;
+    if (on.planned !== null) return on.planned;
+    const before = step.shown.slice(0, -1).reduce((sum, shown) => sum + shown.frames, 0);
+    return Math.max(1, this.frames(ask.window_ms) - before);
+  }
+
+  /** @param {number} at */
+  #begin(at) {
+    this.state = "plays";
+    this.#show(0, this.steps[0][0], at);
+    const step = /** @type {Step} */ (this.step);
+    step.extra.before = this.aside;
+    step.extra.interval_ms = this.rest === null ? null : at - this.restedFrom;
+    this.aside = [];
+  }
+
+  /** The first display of a step comes on. @param {number} place @param {any} percept @param {number} at */
+  #show(place, percept, at) {
+    this.step = new Step(place, percept, at, this.endedBy);
+    if (percept.ask !== null) {
+      this.asked = percept.ask.window_ms !== null ? 0 : this.askedIn === percept.phase ? this.asked + 1 : 1;
+      this.askedIn = percept.phase;
+    }
+    this.itemSeen ||= percept.item;
+    this.#display(this.step, 0, at);
+    this.page.asks(this.step, this.asked);
+  }
+
+  /** @param {Step} step @param {number} number @param {number} at */
+  #display(step, number, at) {
+    const { frame, ms } = step.percept.displays[number];
+    step.shown.push({ onset: at, end: null, planned: ms === null ? null : this.frames(ms), frames: 0, dropped: 0 });
+    this.page.show(frame);
+  }
+
+  /** @param {Step} step @param {number} at */
+  #next(step, at) {
+    step.shown[step.shown.length - 1].end = at;
+    if (!step.goneOn) step.endedBy = null;
+    step.goneOn = false;
+    this.#display(step, step.shown.length, at);
+    this.page.asks(step, this.asked);
+  }
+
+  /** A step is over. @param {number} at */
+  #end(at) {
+    const step = /** @type {Step} */ (this.step);
+    const on = step.shown[step.shown.length - 1];
+    const following = this.steps[step.place + 1];
+    this.endedBy = step.ending;
+    if (following === undefined) {
+      on.end = at;
+      this.pending = step;
+      this.state = "over";
+      this.cleared = at;
+      this.page.asks(null, 0);
+      this.page.clear();
+    } else if (following.length === 1) {
+      on.end = at;
+      this.pending = step;
+      this.state = "plays";
+      this.#show(step.place + 1, following[0], at);
+    } else {
+      this.state = "awaits";
+      this.awaitedFrom = at;
+      this.verdict = -1;
+      this.pending = step;
+    }
+  }
+
+  /** A step that is over is reported once nothing can come any more that happened in it. @param {number} at */
+  #settle(at) {
+    const step = this.pending;
+    if (step === null) return;
+    const end = step.shown[step.shown.length - 1].end;
+    if (end === at) return;
+    const closes = step.sheet?.closes ?? null;
+    if (end === null && closes !== null && step.sheet?.waits && !step.over && at <= closes + this.page.period) {
+      step.waited += 1;
+      return;
+    }
+    this.pending = null;
+    this.page.send("step", this.#report(step, at), step.place);
+    if (this.state === "over") {
+      this.page.send("end", { closing: this.closing, earlier: this.earlier.map(plain) });
+      [this.closing, this.earlier] = [null, []];
+    }
+  }
+
+  /** @param {Step} step @param {number} at */
+  #report(step, at) {
+    const until = step.shown[step.shown.length - 1].end ?? at;
+    const { before, interval_ms, waited_ms } = /** @type {any} */ (step.extra);
+    const body = {
+      displays: step.shown.map((shown) => ({ ...shown })),
+      presses: step.presses.map(plain),
+      complete: step.sheet !== null && step.sheet.complete,
+      earlier: this.earlier.map(plain),
+      closing: this.closing,
+      before: (before ?? []).map(plain),
+      interval_ms: interval_ms ?? null,
+      waited_ms: waited_ms ?? null,
+      waited_frames: step.waited,
+      absences: this.page.absences(step.onset, until),
+      left_fullscreen: this.page.leftFullscreen(),
+    };
+    [this.closing, this.earlier] = [null, []];
+    return body;
+  }
+
+  /** The server has judged: which of the displays comes. @param {number} place @param {number} which */
+  judged(place, which) {
+    if (this.step !== null && place === this.step.place + 1) this.verdict = which;
+  }
+
+  /** @param {number} at */
+  #verdict(at) {
+    if (this.verdict < 0 || this.pending !== null) return;
+    const step = /** @type {Step} */ (this.step);
+    const on = step.shown[step.shown.length - 1];
+    on.end = at;
+    this.closing = { ...on };
+    this.state = "plays";
+    this.#show(step.place + 1, this.steps[step.place + 1][this.verdict], at);
+    /** @type {Step} */ (this.step).extra.waited_ms = at - this.awaitedFrom;
+  }
+
+  /** The trial does not count any more: what is known of the step under way. @param {number} at */
+  cut(at) {
+    this.state = "cut";
+    return this.step === null ? null : this.#report(this.step, at);
+  }
+
+  // -- presses -------------------------------------------------------------------------------------------------------------------------------------
+
+  /** @param {Press} press */
+  press(press) {
+    const { step } = this;
+    if (step === null || this.state === "rest" || this.state === "over") {
+      if (step !== null && this.pending === step && this.cleared !== null && press.t < this.cleared) this.#take(step, press);
+      else this.aside.push(press);
+    } else if (press.t < step.onset) {
+      if (this.pending !== null && this.pending !== step) this.#take(this.pending, press);
+      else this.earlier.push(press);
+    } else if (this.state === "awaits" && this.pending === null) this.earlier.push(press);
+    else this.#take(step, press);
+  }
+
+  /** @param {Step} step @param {Press} press */
+  #take(step, press) {
+    press.display = Math.max(0, step.shown.length - 1);
+    step.presses.push(press);
+    const { sheet } = step;
+    if (sheet !== null) {
+      if (sheet.closes === null && !sheet.complete && holdsOff(this.refractory, press, step.before, step.onset)) return;
+      sheet.take(press);
+      return;
+    }
+    const on = step.shown[step.shown.length - 1];
+    if (step.percept.displays[press.display].ms !== null || !(press.device === "click" || press.key === "space")) return;
+    const before = press.display === 0 ? step.before : step.endedBy;
+    if (press.t - on.onset < this.goOnAfter || holdsOff(this.refractory, press, before, on.onset)) return;
+    step.goneOn = true;
+    step.endedBy = press;
+  }
+}
+
+/** @param {Press} press */
+function plain(press) {
+  const { device, t, key, x, y, button, held, touch, display } = press;
+  return { device, t, key, x, y, button, held, touch, display };
+}

@@ -1,0 +1,74 @@
+"""The screen of a page, as the page tells it."""
+
+# pyright: strict
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: The canvas has at least so many pixels, and at most so many: larger pictures would take too long to draw and to send.
+LEAST_PX, MOST_PX = 96, 2400
+_Px = Annotated[int, Field(ge=1, le=20_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class PageScreen:
+    """The screen of a page.
+
+    Parameters
+    ----------
+    canvas_px : width and height of the canvas in pixels of the screen
+    column_px : width of a column of text in pixels of the screen
+    high_px : height of the page in pixels of the screen
+    letter_px : height of letters in pixels of the screen
+    small : whether it is the screen of a phone: touched, and narrower than 600 CSS pixels on its shorter side
+    facts : for the record
+    """
+
+    canvas_px: int
+    column_px: int
+    high_px: int
+    letter_px: int
+    small: bool
+    facts: Mapping[str, Any]
+
+
+class ScreenReport(BaseModel):
+    """What a page tells of its screen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    canvas_px: Annotated[int, Field(ge=LEAST_PX, le=20_000)]
+    column_px: _Px
+    high_px: _Px
+    letter_px: Annotated[int, Field(ge=8, le=200)]
+    window_px: tuple[_Px, _Px]
+    screen_px: tuple[_Px, _Px]
+    pixel_ratio: Annotated[float, Field(gt=0, le=20, allow_inf_nan=False)]
+    hz: Annotated[float, Field(ge=5, le=1000, allow_inf_nan=False)]
+    measured: bool
+    touch: bool
+    fullscreen: bool
+    isolated: bool
+    browser: Annotated[str, Field(max_length=300)]
+
+    def screen(self) -> PageScreen:
+        """The screen as the agent uses it."""
+        facts: dict[str, Any] = {
+            "window": "browser",
+            "browser": self.browser,
+            "screen_px": list(self.screen_px),
+            "window_px": list(self.window_px),
+            "pixel_ratio": self.pixel_ratio,
+            "fullscreen": self.fullscreen,
+            "hz": round(self.hz, 3),
+            "measured_hz": round(self.hz, 3) if self.measured else None,
+            "frames_by": "screen",
+            "touch": self.touch,
+            "clock_isolated": self.isolated,
+        }
+        small = self.touch and min(self.screen_px) / self.pixel_ratio < 600
+        return PageScreen(min(self.canvas_px, MOST_PX) // 2 * 2, self.column_px, self.high_px, self.letter_px, small, facts)

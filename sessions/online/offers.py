@@ -1,0 +1,306 @@
+"""What a server offers: the sessions of a study, or one paradigm; for whoever comes with a link."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ...agents.base import WindowAgent
+from ...agents.human.browser.agent import TONES
+from ...agents.human.display.theme import ThemeName
+from ...agents.human.input.refractory import USUAL, Refractory
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from ...paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, session_design
+from ...paradigms.compile import one_of_each
+from ...stimuli.kinds.plain import Tone
+from ...stimuli.render.palette import PaletteName
+from ..chosen_trials import plan_trials
+from ..key_mapping import KeySetting, key_request
+from ..people import seed_for, session_names
+from ..record.reader import read_session
+from ..runner import Runner
+from ..session import Request, Session, begin, complete, reopen, session_stem
+from ..studies.battery import Battery, NoConsentError
+from ..studies.intake import answered, questions
+from ..studies.participants import Kind, misnamed
+from ..studies.study import Study
+from ..studies.visit import Wanted, check_wanted, completed, foresee, known_fields, runs, sit_down
+
+#: of sessions that begin at the same time one comes after the other, so that no two take the same seed
+_BEGINNING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How the page of a participant looks and answers."""
+
+    theme: ThemeName = "standard"
+    palette: PaletteName = "published"
+    refractory: Refractory = USUAL
+
+
+@dataclass(frozen=True, slots=True)
+class FormQuestion:
+    """A question about the participant: as the dialog at the window asks it."""
+
+    name: str
+    label: str
+    choices: tuple[tuple[str, str], ...]
+    value: str
+    required: bool
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a visit ends, in words for the participant."""
+
+    title: str
+    texts: tuple[str, ...]
+    code: str = ""
+    redirect: str = ""
+
+
+class Host(Protocol):
+    """Who looks after a visit: seats the participant at the page, and asks questions about them."""
+
+    def seat(self, looks: Looks, language: str) -> WindowAgent:
+        """Somebody at the page."""
+        ...
+
+    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        """What is typed in answer to the questions."""
+        ...
+
+    def recorded_in(self, folder: Path) -> None:
+        """The folder of the record, from now on."""
+        ...
+
+
+class Offer(Protocol):
+    """Something to take part in."""
+
+    title: str
+    language: str
+    looks: Looks
+    phones: bool
+
+    def take(self, participant: str, session: str, host: Host) -> End:
+        """Take a participant through a session, or through the rest of it.
+
+        Raises
+        ------
+        SpanLabError
+            what has stopped it.
+        """
+        ...
+
+
+def check_shown(paradigm: Paradigm, plan: Iterable[PlannedTrial], generator: Generator) -> None:
+    """Check that a page can show all displays.
+
+    Raises
+    ------
+    SpanLabError
+        for tones.
+    """
+    for planned in plan:
+        trial = planned.compile(paradigm, generator)
+        displays = [display for step in trial.steps for percept in step.percepts for display in percept.displays]
+        if any(isinstance(display.stimulus, Tone) for display in displays):
+            raise SpanLabError(f"{paradigm.name} has tones, and a page in a browser plays no sounds: {TONES}")
+
+
+@dataclass(frozen=True, slots=True)
+class ParadigmOffer:
+    """One session of one paradigm for everybody who comes.
+
+    Parameters
+    ----------
+    source : of the paradigm: its name in the library, or a file
+    data : folder for sessions
+    """
+
+    source: str
+    data: Path
+    paradigm: Paradigm
+    language: str = "en"
+    trials: int | None = None
+    design: str | None = None
+    practice: bool = True
+    pilot: bool = False
+    keys: KeySetting = field(default_factory=KeySetting)
+    looks: Looks = Looks()
+    phones: bool = True
+
+    @property
+    def title(self) -> str:
+        """What participants read above the first page."""
+        return self.paradigm.titled(self.language)
+
+    @classmethod
+    def checked(cls, source: str, data: Path, **more: object) -> ParadigmOffer:
+        """The offer, if a page can do all of it.
+
+        Raises
+        ------
+        SpanLabError
+            with what it cannot.
+        """
+        offer = cls(source, data, load_paradigm(source), **more)  # type: ignore[arg-type]
+        if offer.language not in offer.paradigm.instructions:
+            raise SpanLabError(f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are {', '.join(offer.paradigm.instructions)}")
+        chosen = plan_trials(source, 1, None, offer.trials, offer.design)
+        check_shown(offer.paradigm, one_of_each(chosen.plan), chosen.generator)
+        return offer
+
+    def take(self, participant: str, session: str, host: Host) -> End:
+        """Take a participant through the session, or through the rest of it; who has finished sees the last page again."""
+        end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
+        with _BEGINNING:
+            before = self._begun(participant)
+            if before is not None and complete(before):
+                return end
+            agent = host.seat(self.looks, self.language)
+            begun = reopen(before) if before is not None else self._begin(participant, agent)
+        host.recorded_in(begun.folder)
+        Runner(begun, agent).run()
+        return end
+
+    def _begun(self, participant: str) -> Path | None:
+        """The session of a participant that was begun here, or None."""
+        pattern = re.compile(re.escape(session_stem(self.paradigm.name, participant, 0)[:-1]) + r"\d+(-\d+)?")
+        for name in session_names(self.data):
+            if pattern.fullmatch(name) and (self.data / name / "session.json").exists():
+                info = read_session(self.data / name)
+                if info["participant"] == participant and info["agent_settings"].get("window") == "browser":
+                    return self.data / name
+        return None
+
+    def _begin(self, participant: str, agent: WindowAgent) -> Session:
+        seed = seed_for(self.data, self.paradigm.name, participant)
+        chosen = plan_trials(self.source, seed.seed, None, self.trials, self.design)
+        extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
+        request = Request(
+            chosen.seed, chosen.generator, participant, chosen.design, self.language, self.pilot, self.practice, None, source=self.source, extra=extra
+        )
+        return begin(self.data, chosen.paradigm, agent, chosen.plan, request)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOffer:
+    """The sessions of a study; which of them a participant takes, the link says.
+
+    Parameters
+    ----------
+    kind : how participants are counted: people, or pilots
+    """
+
+    study: Study
+    data: Path
+    kind: Kind = "person"
+
+    @property
+    def title(self) -> str:
+        """What participants read above the first page."""
+        return self.study.title
+
+    @property
+    def language(self) -> str:
+        """The language before anybody has chosen one."""
+        return self.study.languages[0]
+
+    @property
+    def looks(self) -> Looks:
+        """As the study file has it."""
+        return Looks(self.study.theme, self.study.palette, self.study.refractory)
+
+    @property
+    def phones(self) -> bool:
+        """Whether phones will do."""
+        return self.study.online is None or self.study.online.phones == "allowed"
+
+    @classmethod
+    def checked(cls, study: Study, data: Path, kind: Kind = "person") -> StudyOffer:
+        """The offer, if a page can do everything that the study file says.
+
+        Raises
+        ------
+        SpanLabError
+            with what it cannot, and why.
+        """
+        name = study.file.name
+        if study.display is not None:
+            raise SpanLabError(f"{name} display: nobody knows the screens of people at home, so a measured display has no meaning there; leave it out")
+        for one in study.paradigms:
+            if one.entry.triggers:
+                raise SpanLabError(f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes; leave them out")
+            plan = one.plan(1, balanced=False)
+            check_shown(one.paradigm, one_of_each(plan), one.entry.generator)
+            session_design(one.paradigm, one.entry.design)
+        return cls(study, data, kind)
+
+    def take(self, participant: str, session: str, host: Host) -> End:
+        """Take a participant through a session of the study, or through the rest of it; who has finished sees the last page again."""
+        folder = self.data / self.study.name
+        number = session.strip() or "1"
+        before = runs(folder, participant, int(number)) if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None else []
+        if before and completed(before[-1]):
+            return self._end(self.language)
+        wanted = Wanted(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
+        if not before:
+            wanted = self._asked(wanted, host)
+        visit = foresee(self.study, self.data, wanted)
+        looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
+        battery = Battery(visit, host.seat(looks, visit.language), self.kind == "pilot")
+        battery.try_out()
+        battery.visit = visit = sit_down(self.study, self.data, wanted)[0]
+        host.recorded_in(visit.folder)
+        try:
+            battery.run()
+        except NoConsentError:
+            return End(sentence("study.thanks", visit.language), (sentence("study.refused", visit.language),))
+        return self._end(visit.language)
+
+    def _end(self, language: str) -> End:
+        online = self.study.online
+        code, redirect = ("", "") if online is None else (online.code or "", online.redirect or "")
+        return End(sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect)
+
+    def _asked(self, wanted: Wanted, host: Host) -> Wanted:
+        """What the study asks about somebody who begins.
+
+        Raises
+        ------
+        SpanLabError
+            when the link itself is wrong: its identifier, or its session.
+        """
+        folder = self.data / self.study.name
+        known = known_fields(folder, wanted.participant) if misnamed(wanted.participant) is None else {}
+        own = {name for name in (field.name for field in self.study.fields) if not (name in known and not _each(self.study, name))}
+        asked = {*own, *(["language"] if len(self.study.languages) > 1 else [])}
+        typed: dict[str, str] = {}
+        first = True
+        while True:
+            wrong = check_wanted(self.study, self.data, wanted, self.language)
+            if amiss := {name: why for name, why in wrong.items() if name not in asked}:
+                raise SpanLabError("; ".join(f"{name}: {why}" for name, why in amiss.items()))
+            if not wrong and (not first or not asked):
+                return wanted
+            form = [question for question in questions(self.study, self.data, self.kind, wanted) if question.name in asked]
+            shown = [FormQuestion(one.name, one.label, tuple(one.choices.items()), one.value, one.required, one.hint) for one in form]
+            given = host.ask(sentence("online.about_you", self.language), shown, {} if first else wrong)
+            typed = {name: value[:500] for name, value in given.items() if name in asked}
+            first = False
+            wanted = answered(self.study, self.kind, {"participant": wanted.participant, **typed}, wanted.session)
+
+
+def _each(study: Study, name: str) -> bool:
+    return any(field.each_session for field in study.fields if field.name == name)
+
+

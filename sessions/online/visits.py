@@ -1,0 +1,213 @@
+"""Visits: each a participant at a page, with a session that runs in a thread of its own."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...agents.base import WindowAgent
+from ...agents.human.browser.agent import BrowserParticipant
+from ...agents.human.browser.channel import Channel, PageEvent, PageGone, Send
+from ...agents.human.browser.frames import FrameStore
+from ...agents.human.browser.messages import theme_colours, words
+from ...agents.human.browser.screen import PageScreen
+from ...agents.human.display.theme import THEMES
+from ...core.atomic_files import append_line
+from ...core.errors import SpanLabError
+from ...core.locale import sentence
+from ..session import utc_now
+from .messages import Hello
+from .offers import End, FormQuestion, Looks, Offer
+
+#: events that came too late to count: in the folder of the session
+UNFINISHED = "unfinished.jsonl"
+#: seconds in which a server that stops waits for the sessions to be recorded
+_FAREWELL_S = 10.0
+
+#: makes somebody who sits at a page; others than people in tests
+Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAgent]
+
+
+def person(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> BrowserParticipant:
+    """A person at a page."""
+    return BrowserParticipant(channel, frames, screen, looks.theme, looks.palette, looks.refractory)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a page is not let in.
+
+    Parameters
+    ----------
+    title, text : for the participant
+    final : whether it does not help to try again
+    """
+
+    title: str
+    text: str
+    final: bool = False
+
+
+class Visit:
+    """A participant at a page. It is the host of the session that its thread runs.
+
+    Parameters
+    ----------
+    say : takes sentences for whoever has started the server
+    """
+
+    def __init__(self, offer: Offer, hello: Hello, frames: FrameStore, seat: Seat, say: Callable[[str], None], patience_s: float) -> None:
+        self.participant = hello.participant
+        #: names the visit in the addresses of its pictures: nobody else can guess it
+        self.secret = secrets.token_urlsafe(24)
+        self.screen = hello.screen.screen()
+        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s)
+        self._offer, self._session, self._frames, self._seat, self._say = offer, hello.session, frames, seat, say
+        self._agent: WindowAgent | None = None
+        self._folder: Path | None = None
+        self._language = offer.language
+        self._keeping = threading.Lock()
+        self.thread = threading.Thread(target=self._run, name=f"visit of {hello.participant}", daemon=True)
+
+    @property
+    def over(self) -> bool:
+        """Whether the session is over, for whatever reason."""
+        return self.thread.ident is not None and not self.thread.is_alive()
+
+    def picture(self, name: str) -> bytes | None:
+        """A picture of the trial or page that is shown now; None for anything else."""
+        return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
+
+    def _run(self) -> None:
+        try:
+            end = self._offer.take(self.participant, self._session, self)
+        except PageGone as gone:
+            self._say(f"{self.participant}: {gone}")
+            end = End(*self._words("gone"))
+        except SpanLabError as error:
+            self._say(f"{self.participant}: {error}")
+            end = End(*self._words("stopped"))
+        except Exception:
+            # the page learns that it happened, and nothing else
+            self._say(f"{self.participant}: the session stopped because of a fault in the program\n{traceback.format_exc()}")
+            end = End(*self._words("stopped"))
+        content = {**asdict(end), "at_once": bool(end.redirect), "language": self._language, "words": words(self._language)}
+        self.channel.command("end", {**content, "texts": list(end.texts)})
+
+    def _words(self, key: str) -> tuple[str, tuple[str, ...]]:
+        return sentence(f"online.{key}_title", self._language), (sentence(f"online.{key}", self._language),)
+
+    # -- the host of the session -------------------------------------------------------------------------------------------------------------------
+
+    def seat(self, looks: Looks, language: str) -> WindowAgent:
+        """Somebody at the page."""
+        self._language = language
+        self._agent = self._seat(self.channel, self._frames, lambda: self.screen, looks)
+        return self._agent
+
+    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        """Ask questions about the participant, and give what is typed."""
+        looks = self._offer.looks
+        content: dict[str, Any] = {
+            "title": title,
+            "questions": [asdict(question) for question in asked],
+            "wrong": dict(wrong),
+            "language": self._language,
+            "words": words(self._language),
+            "theme": theme_colours(THEMES[looks.theme]),
+        }
+        typed = self.channel.wait(self.channel.command("form", content), "form").get("typed")
+        if not isinstance(typed, dict):
+            return {}
+        return {name: value for name, value in typed.items() if isinstance(name, str) and isinstance(value, str)}  # pyright: ignore[reportUnknownVariableType]
+
+    def recorded_in(self, folder: Path) -> None:
+        """The folder of the record, from now on."""
+        self._folder = folder
+
+    def _keep(self, event: PageEvent) -> None:
+        """Keep what came too late to count beside the record, as long as there is one."""
+        if self._folder is not None and event.kind in ("step", "end", "cut"):
+            with self._keeping:
+                append_line(self._folder / UNFINISHED, {"at": utc_now(), "epoch": event.epoch, **event.as_json()})
+
+
+class VisitDesk:
+    """Everybody who visits.
+
+    Parameters
+    ----------
+    offer : what there is to take part in
+    say : takes sentences for whoever has started the server
+    most : visits at the same time
+    most_new : new visits in a minute
+    patience_s : for how long a session waits for a page that is gone
+    """
+
+    def __init__(
+        self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int = 120, patience_s: float = 600.0
+    ) -> None:
+        self.offer = offer
+        self._say, self._seat, self._most, self._most_new, self._patience = say, seat, most, most_new, patience_s
+        self._frames = FrameStore()
+        self._lock = threading.Lock()
+        self._visits: dict[str, Visit] = {}
+        self._begun: deque[float] = deque()
+
+    def start(self) -> dict[str, Any]:
+        """What a page needs before it connects."""
+        language = self.offer.language
+        return {"title": self.offer.title, "language": language, "words": words(language), "theme": theme_colours(THEMES[self.offer.looks.theme])}
+
+    def join(self, hello: Hello, send: Send) -> Visit | Refusal:
+        """Connect a page with the visit of its participant, which begins if there is none."""
+        def refusal(key: str, title: str = "refused_title", final: bool = False) -> Refusal:
+            return Refusal(sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final)
+
+        screen = hello.screen.screen()
+        if screen.small and not self.offer.phones:
+            return refusal("phone", final=True)
+        with self._lock:
+            visit = self._visits.get(hello.participant)
+            if visit is not None and visit.channel.in_use and not visit.channel.belongs_to(hello.instance):
+                return refusal("elsewhere", "elsewhere_title")
+            if visit is None or (visit.over and hello.epoch != visit.channel.epoch):
+                now = time.monotonic()
+                while self._begun and now - self._begun[0] > 60:
+                    self._begun.popleft()
+                self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
+                if len(self._visits) >= self._most or len(self._begun) >= self._most_new:
+                    return refusal("full", "elsewhere_title")
+                self._begun.append(now)
+                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience)
+                self._visits[hello.participant] = visit
+            visit.screen = screen
+            send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})
+            visit.channel.attach(send, hello.instance, hello.last if hello.epoch == visit.channel.epoch else 0)
+            if visit.thread.ident is None:
+                visit.thread.start()
+        return visit
+
+    def picture(self, secret: str, name: str) -> bytes | None:
+        """A picture that the visit with this secret shows now."""
+        with self._lock:
+            visit = next((one for one in self._visits.values() if secrets.compare_digest(one.secret, secret)), None)
+        return None if visit is None else visit.picture(name)
+
+    def close(self) -> None:
+        """End all sessions: each is recorded up to its last finished trial, and can be resumed."""
+        with self._lock:
+            visits = list(self._visits.values())
+        for visit in visits:
+            visit.channel.close("the server stopped")
+        until = time.monotonic() + _FAREWELL_S
+        for visit in visits:
+            if visit.thread.ident is not None:
+                visit.thread.join(max(0.0, until - time.monotonic()))
