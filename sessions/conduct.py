@@ -238,6 +238,8 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
     if kind.at_window:
         from ..agents.human.seating import seat, window_again
 
+        if info["agent_settings"].get("window") == "browser":
+            raise SpanLabError(f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again (spanlab serve)")
         settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
         return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), {**window_again(settings), "triggers": port})

@@ -41,7 +41,7 @@ def serve(
     A participant opens http://HOST:PORT/?participant=ID (Prolific's PROLIFIC_PID is understood; without either, the page makes an identifier). The record is
     that of every session. After a reload, a cut connection or a restart of the server the session goes on with the next trial.
 
-    Not in a browser, and refused at the start: tones, trigger codes, button boxes, display files, and questions that take any number of marks.
+    Not in a browser, and refused at the start: trigger codes, button boxes, display files, and questions that take any number of marks.
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab serve")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from ...agents.base import WindowAgent
-from ...agents.human.browser.agent import TONES
+from ...agents.human.browser.agent import check_answerable_at_page
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import USUAL, Refractory
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
-from ...paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, session_design
+from ...paradigms import Generator, Paradigm, PlannedTrial, load_paradigm
 from ...paradigms.compile import one_of_each
-from ...stimuli.kinds.plain import Tone
 from ...stimuli.render.palette import PaletteName
 from ..chosen_trials import plan_trials
 from ..key_mapping import KeySetting, key_request
@@ -85,10 +84,25 @@ class Host(Protocol):
 class Offer(Protocol):
     """Something to take part in."""
 
-    title: str
-    language: str
-    looks: Looks
-    phones: bool
+    @property
+    def title(self) -> str:
+        """What participants read above the first page."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """The language before anybody has chosen one."""
+        ...
+
+    @property
+    def looks(self) -> Looks:
+        """How the page looks and answers."""
+        ...
+
+    @property
+    def phones(self) -> bool:
+        """Whether phones will do."""
+        ...
 
     def take(self, participant: str, session: str, host: Host) -> End:
         """Take a participant through a session, or through the rest of it.
@@ -101,19 +115,16 @@ class Offer(Protocol):
         ...
 
 
-def check_shown(paradigm: Paradigm, plan: Iterable[PlannedTrial], generator: Generator) -> None:
-    """Check that a page can show all displays.
+def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator) -> None:
+    """Check that a page has what it takes to answer.
 
     Raises
     ------
     SpanLabError
-        for tones.
+        with what it lacks.
     """
-    for planned in plan:
-        trial = planned.compile(paradigm, generator)
-        displays = [display for step in trial.steps for percept in step.percepts for display in percept.displays]
-        if any(isinstance(display.stimulus, Tone) for display in displays):
-            raise SpanLabError(f"{paradigm.name} has tones, and a page in a browser plays no sounds: {TONES}")
+    kinds = dict.fromkeys(kind for planned in one_of_each(plan) for kind in planned.compile(paradigm, generator).kinds)
+    check_answerable_at_page(list(kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,7 @@ class ParadigmOffer:
         if offer.language not in offer.paradigm.instructions:
             raise SpanLabError(f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are {', '.join(offer.paradigm.instructions)}")
         chosen = plan_trials(source, 1, None, offer.trials, offer.design)
-        check_shown(offer.paradigm, one_of_each(chosen.plan), chosen.generator)
+        _check_questions(offer.paradigm, chosen.plan, chosen.generator)
         return offer
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -240,9 +251,7 @@ class StudyOffer:
         for one in study.paradigms:
             if one.entry.triggers:
                 raise SpanLabError(f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes; leave them out")
-            plan = one.plan(1, balanced=False)
-            check_shown(one.paradigm, one_of_each(plan), one.entry.generator)
-            session_design(one.paradigm, one.entry.design)
+            _check_questions(one.paradigm, one.plan(1, balanced=False), one.entry.generator)
         return cls(study, data, kind)
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -302,5 +311,3 @@ class StudyOffer:
 
 def _each(study: Study, name: str) -> bool:
     return any(field.each_session for field in study.fields if field.name == name)
-
-

@@ -151,9 +151,7 @@ class VisitDesk:
     patience_s : for how long a session waits for a page that is gone
     """
 
-    def __init__(
-        self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int = 120, patience_s: float = 600.0
-    ) -> None:
+    def __init__(self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int = 120, patience_s: float = 600.0) -> None:
         self.offer = offer
         self._say, self._seat, self._most, self._most_new, self._patience = say, seat, most, most_new, patience_s
         self._frames = FrameStore()
@@ -168,6 +166,7 @@ class VisitDesk:
 
     def join(self, hello: Hello, send: Send) -> Visit | Refusal:
         """Connect a page with the visit of its participant, which begins if there is none."""
+
         def refusal(key: str, title: str = "refused_title", final: bool = False) -> Refusal:
             return Refusal(sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final)
 

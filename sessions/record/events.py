@@ -374,7 +374,7 @@ class TrialCut(OfTrial):
     """the trial was cut off within a step and is replaced: the next attempt follows"""
 
     event: Literal["trial_cut"]
-    why: Annotated[str, Holds("the reason: `paused`")]
+    why: Annotated[str, Holds("the reason: `paused`; in a browser also `hidden`, `reloaded` and `page and server disagree`")]
     step: Annotated[int, Holds("number of the step")]
     phase: NotRequired[Annotated[str, Holds("phase of the step")]]
     shown: NotRequired[Annotated[list[Shown], Holds("the displays shown until then", measured=True)]]

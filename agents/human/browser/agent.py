@@ -34,6 +34,24 @@ from .screen import PageScreen
 _DISAGREEMENTS = 3
 
 
+def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
+    """Check that a page has what it takes to answer.
+
+    Raises
+    ------
+    SpanLabError
+        for a button box, and for questions that take any number of marks in any order.
+    """
+    for kind in kinds:
+        surface = kind.surface()
+        if any(is_button(key) for key, _ in surface.keys):
+            raise SpanLabError("a page in a browser has no button box: leave keys such as button_1 out, or take the session at the window (spanlab run)")
+        if surface.several and surface.take is None and surface.ordered is None:
+            raise SpanLabError(
+                f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks; take the session at the window"
+            )
+
+
 class BrowserParticipant(WindowAgent):
     """A person at a page.
 
@@ -106,12 +124,7 @@ class BrowserParticipant(WindowAgent):
         SpanLabError
             for a button box, and for questions that take any number of marks in any order.
         """
-        for kind in kinds:
-            surface = kind.surface()
-            if any(is_button(key) for key, _ in surface.keys):
-                raise SpanLabError("a page in a browser has no button box: leave keys such as button_1 out of the study, or take it at the window")
-            if surface.several and surface.take is None and surface.ordered is None:
-                raise SpanLabError(f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks; take it at the window")
+        check_answerable_at_page(kinds)
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
 
@@ -159,9 +172,7 @@ class BrowserParticipant(WindowAgent):
 
     def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
         screen = self.screen()
-        image = example_picture(
-            example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px, self.language, THEMES[self._theme], self.palette
-        )
+        image = example_picture(example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px, self.language, THEMES[self._theme], self.palette)
         if image is None:
             return None
         name, content = png(image)
@@ -173,7 +184,16 @@ class BrowserParticipant(WindowAgent):
         if not clicks:  # it is for an assistant to decide, and there is none
             self.page(title, text)
             return ""
-        content = {"title": title, "text": paragraphs(text), "options": choices(options), "footer": "", "example": None, "after": [], "progress": None, "least": 0}
+        content = {
+            "title": title,
+            "text": paragraphs(text),
+            "options": choices(options),
+            "footer": "",
+            "example": None,
+            "after": [],
+            "progress": None,
+            "least": 0,
+        }
         name = str(self.ask("page", content, "choice").get("name"))
         if name not in {option.name for option in options}:
             raise SpanLabError("the page chose something that was not offered: the session ends here, and can be resumed")
@@ -201,20 +221,19 @@ class BrowserParticipant(WindowAgent):
         """Send all that may be seen of a trial, before it begins."""
         screen, pictures = self.screen(), dict[str, bytes]()
 
-        def frame(display: Display) -> str:
-            if isinstance(display.stimulus, Tone):
-                raise SpanLabError(f"a page in a browser plays no sounds, and a trial has a tone: {TONES}")
-            name, content = self.frames.frame(display.stimulus, screen.canvas_px, self.palette)
+        def frame(display: Display) -> dict[str, Any]:
+            stimulus = display.stimulus
+            name, content = self.frames.frame(stimulus, screen.canvas_px, self.palette)
             pictures[name] = content
-            return name
+            if not isinstance(stimulus, Tone):
+                return {"frame": name}
+            ring, drawn = self.frames.ring(screen.canvas_px)
+            pictures[ring] = drawn
+            return {"frame": name, "tone": {"hz": stimulus.frequency_hz, "ms": stimulus.ms, "ring": ring}}
 
         message = trial_message(steps, frame, self.language, self.rest_ms, self.refractory)
         self._publish(pictures)
         return self.channel.command("trial", {**message, "canvas_px": screen.canvas_px, **self._manner()})
-
-
-#: what to do about tones
-TONES = "take this paradigm at the window (spanlab run), or leave the tones out"
 
 
 class BrowserEpisode(WindowEpisode):
@@ -305,6 +324,3 @@ class BrowserEpisode(WindowEpisode):
             return  # loaded anew after the last answer: nothing of the trial is missing but how long its last display was on the screen
         if self._reading is not None:
             self._reading.complete(report.closing, report.earlier)
-
-
-

@@ -15,6 +15,7 @@ from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli import Stimulus
 from ....stimuli.render.palette import PALETTES, PaletteName, recoloured
 from ....stimuli.render.pixels import picture
+from ....stimuli.render.window import ring
 from ..display.theme import Theme
 from ..pages.pictured import strip
 
@@ -33,18 +34,24 @@ class FrameStore:
     def __init__(self, room: int = 256 * 2**20) -> None:
         self._room = room
         self._lock = threading.Lock()
-        self._drawn: OrderedDict[tuple[Stimulus, int, PaletteName], tuple[str, bytes]] = OrderedDict()
+        self._drawn: OrderedDict[tuple[Stimulus | None, int, PaletteName], tuple[str, bytes]] = OrderedDict()
         self._bytes = 0
 
     def frame(self, stimulus: Stimulus, size_px: int, palette: PaletteName) -> tuple[str, bytes]:
         """The name and the PNG file of a stimulus on a canvas of so many pixels."""
-        key = (stimulus, size_px, palette)
+        return self._kept((stimulus, size_px, palette), lambda: picture(recoloured(stimulus.scene(), PALETTES[palette]), size_px))
+
+    def ring(self, size_px: int) -> tuple[str, bytes]:
+        """The name and the PNG file of what is shown for a tone where no sound can be played."""
+        return self._kept((None, size_px, "published"), lambda: ring(size_px))
+
+    def _kept(self, key: tuple[Stimulus | None, int, PaletteName], draw: Callable[[], Image.Image]) -> tuple[str, bytes]:
         with self._lock:
             if key in self._drawn:
                 self._drawn.move_to_end(key)
                 return self._drawn[key]
         with _DRAWING:
-            drawn = picture(recoloured(stimulus.scene(), PALETTES[palette]), size_px)
+            drawn = draw()
         made = png(drawn)
         with self._lock:
             if key not in self._drawn:
@@ -72,7 +79,3 @@ def example_picture(
         return None
     with _DRAWING:
         return strip(example, room, letter, language, theme, lambda scene: recoloured(scene, PALETTES[palette]))
-
-
-#: makes a picture known to the page, and gives its name
-Publish = Callable[[str, bytes], str]

@@ -30,9 +30,7 @@ def css(colour: Colour) -> str:
 def theme_colours(theme: Theme) -> dict[str, str]:
     """The colours around the canvas, by their names in the style sheet; and those of marks on the canvas, which are the same in every theme."""
     around = {name: css(getattr(theme, name)) for name in ("background", "text", "muted", "accent", "accent_strong", "on_accent", "pale")}
-    on_canvas = {
-        f"canvas_{name}": css(getattr(STANDARD, name)) for name in ("text", "muted", "accent", "accent_strong", "on_accent", "pale")
-    }
+    on_canvas = {f"canvas_{name}": css(getattr(STANDARD, name)) for name in ("text", "muted", "accent", "accent_strong", "on_accent", "pale")}
     return {**around, **on_canvas, "canvas": css(BACKGROUND)}
 
 
@@ -49,14 +47,14 @@ def words(language: str) -> dict[str, Any]:
 
 
 def trial_message(
-    steps: Sequence[Sequence[Percept]], frame: Callable[[Display], str], language: str, rest_ms: float | None, refractory: Refractory
+    steps: Sequence[Sequence[Percept]], frame: Callable[[Display], dict[str, Any]], language: str, rest_ms: float | None, refractory: Refractory
 ) -> dict[str, Any]:
     """A trial as the page plays it.
 
     Parameters
     ----------
     steps : of each step what may be shown: one percept, or one for each verdict on the answer before
-    frame : makes a display known to the page, and gives its name
+    frame : makes a display known to the page, and says what it is called, and how it sounds
     """
     return {
         "rest_ms": rest_ms,
@@ -67,12 +65,12 @@ def trial_message(
     }
 
 
-def percept_message(percept: Percept, frame: Callable[[Display], str], language: str) -> dict[str, Any]:
+def percept_message(percept: Percept, frame: Callable[[Display], dict[str, Any]], language: str) -> dict[str, Any]:
     """What the page shows in a step: frames, times and the question."""
     return {
         "item": percept.model_step,
         "phase": percept.phase,
-        "displays": [{"frame": frame(display), "ms": time_of(percept, number)} for number, display in enumerate(percept.displays)],
+        "displays": [{**frame(display), "ms": time_of(percept, number)} for number, display in enumerate(percept.displays)],
         "ask": None if percept.ask is None else ask_message(percept.ask, language),
     }
 

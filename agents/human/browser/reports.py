@@ -80,6 +80,7 @@ class StepReport(_Report):
     interval_ms : the empty screen before the trial
     waited_ms : for the server's verdict
     waited_frames : until no answer could come any more
+    tone : how a tone was given
     """
 
     displays: Annotated[list[DisplayReport], Field(min_length=1, max_length=1000)]
@@ -93,6 +94,7 @@ class StepReport(_Report):
     waited_frames: _Frames = 0
     absences: Annotated[list[Absence], Field(max_length=1000)] = []
     left_fullscreen: bool = False
+    tone: Literal["sound (Web Audio)", "ring"] | None = None
 
 
 class EndReport(_Report):
@@ -115,7 +117,9 @@ def checked(model: type[StepReport] | type[EndReport], body: Mapping[str, Any]) 
     except ValidationError as error:
         first = error.errors()[0]
         where = " > ".join(map(str, first["loc"]))
-        raise SpanLabError(f"the page reported a step in a way that cannot be read ({where}: {first['msg']}): the session ends here, and can be resumed") from None
+        raise SpanLabError(
+            f"the page reported a step in a way that cannot be read ({where}: {first['msg']}): the session ends here, and can be resumed"
+        ) from None
 
 
 class StepReading:
@@ -161,6 +165,8 @@ class StepReading:
             self.notes["waited_frames"] = report.waited_frames
         if report.absences:
             self.notes["focus_lost"] = [_away(absence, onset) for absence in report.absences]
+        if report.tone is not None:
+            self.notes["tone"] = report.tone
         if report.left_fullscreen:
             self.notes["left_fullscreen"] = True
         if any(press.touch for press in report.presses):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -45,7 +45,8 @@ class Tab:
     """One page of the browser."""
 
     def __init__(self, address: str) -> None:
-        self._socket = connect(address, max_size=2**26, open_timeout=60)
+        self._open = ExitStack()
+        self._socket = self._open.enter_context(connect(address, max_size=2**26, open_timeout=60))
         self._count = 0
         #: what the page has written to its console, and the exceptions that nobody caught
         self.complaints: list[str] = []
@@ -124,7 +125,14 @@ class Tab:
         self.ask("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def close(self) -> None:
-        self._socket.close()
+        self.ask("Page.close")
+        self._open.close()
+
+    def __enter__(self) -> Tab:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class Chromium:
@@ -140,7 +148,8 @@ class Chromium:
         )
         told, last = folder / "DevToolsActivePort", time.monotonic() + 120
         while not told.exists() or not told.read_text().strip():
-            assert self.process.poll() is None and time.monotonic() < last, "Chromium did not start"
+            assert self.process.poll() is None, "Chromium did not start"
+            assert time.monotonic() < last, "Chromium did not say where it listens"
             time.sleep(0.05)
         self.port = int(told.read_text().split()[0])
 

@@ -158,8 +158,11 @@ def served(offer: Offer, observer: str = AtPage.observer) -> Generator[Served]:
 # -- hands ---------------------------------------------------------------------------------------------------------------------------------------------
 
 _LOOK = """JSON.stringify({
-  stage: !document.getElementById("stage").hidden, waits: document.getElementById("stage").dataset.waits ?? "", notice: !document.getElementById("notice").hidden,
-  names: [...document.querySelectorAll("#sheet button:enabled, #sheet a.button")].map(b => b.dataset.name ?? "redirect"), code: document.querySelector("code")?.textContent ?? null,
+  stage: !document.getElementById("stage").hidden,
+  waits: document.getElementById("stage").dataset.waits ?? "",
+  notice: !document.getElementById("notice").hidden,
+  names: [...document.querySelectorAll("#sheet button:enabled, #sheet a.button")].map(b => b.dataset.name ?? "redirect"),
+  code: document.querySelector("code")?.textContent ?? null,
   buttons: document.querySelectorAll("#sheet button").length, form: document.querySelector("form") !== null,
   text: document.getElementById("sheet").innerText,
 })"""
@@ -202,15 +205,15 @@ class Hands:
                 if place is not None:
                     self.tab.evaluate("document.querySelector('#sheet [data-name=on]').scrollIntoView()")
                     self.tab.evaluate("document.querySelector('#sheet [data-name=on]').click()")
-            elif look["text"] and not look["buttons"] and self._over():
-                return str(look["text"])
-            elif "redirect" in look["names"]:
+            elif (look["text"] and not look["buttons"] and self._over()) or "redirect" in look["names"]:
                 return str(look["text"])
             time.sleep(0.02)
         raise AssertionError(f"the visit does not end: {look}; {self.tab.complaints}")
 
     def _over(self) -> bool:
-        return any(word in self.tab.evaluate("document.querySelector('h1')?.textContent ?? ''") for word in ("Thank you", "Vielen Dank", "has stopped", "Until later"))
+        return any(
+            word in self.tab.evaluate("document.querySelector('h1')?.textContent ?? ''") for word in ("Thank you", "Vielen Dank", "has stopped", "Until later")
+        )
 
     def _trial(self, waits: str) -> None:
         what, _, where = waits.partition(" ")
@@ -265,7 +268,9 @@ class Hands:
         self._at(*place)
 
     def _point(self, x: float, y: float) -> None:
-        left, top, side = self.tab.evaluate("(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left, b.top, b.width]; })()")
+        left, top, side = self.tab.evaluate(
+            "(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.left, b.top, b.width]; })()"
+        )
         self._at(left + x / 96 * side, top + y / 96 * side)
 
     def _at(self, x: float, y: float) -> None:

@@ -4,6 +4,7 @@
 import { keyName } from "./keys.js";
 import { Link, randomName } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
+import { allowSound, sound } from "./sound.js";
 import { coarse, layout, measure, refresh, screenNow } from "./screen.js";
 import { drawSurface, surfaceState } from "./surface.js";
 import { Trial } from "./trial.js";
@@ -71,7 +72,7 @@ const address = (/** @type {string} */ frame) => `frame/${secret}/${frame}.png`;
 
 /** @param {any} message */
 async function load(message) {
-  const names = new Set(message.steps.flat().flatMap((/** @type {any} */ percept) => percept.displays.map((/** @type {any} */ display) => display.frame)));
+  const names = new Set(message.steps.flat().flatMap((/** @type {any} */ percept) => percept.displays.map((/** @type {any} */ display) => [display.frame, ...(display.tone ? [display.tone.ring] : [])]).flat()));
   const missing = [...names].filter((name) => !bitmaps.has(name));
   const fetched = await Promise.all(missing.map(async (name) => {
     for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
@@ -98,7 +99,13 @@ async function beginTrial(message) {
   const endedBy = before !== null && before.state !== "cut" ? before.endedBy : null;
   const mine = new Trial(message, {
     period: refresh.period,
-    show: (frame) => { drawnFrame = frame; drawnState = ""; draw(performance.now()); },
+    show: (display) => {
+      const tone = display.tone === undefined ? null : sound(display.tone);
+      drawnFrame = tone === "ring" ? display.tone.ring : display.frame;
+      drawnState = "";
+      draw(performance.now());
+      return tone;
+    },
     clear: () => { drawnFrame = ""; drawnState = ""; draw(performance.now()); },
     asks,
     send: (kind, body, step) => link.send(message.c, kind, body, step),
@@ -388,6 +395,7 @@ async function begin() {
 
 /** @param {string} participant */
 async function opened(participant) {
+  allowSound();
   showText("", [words.connecting]);
   try { await document.documentElement.requestFullscreen?.({ navigationUI: "hide" }); } catch { /* refused, or not possible here: the record says so */ }
   await measure();

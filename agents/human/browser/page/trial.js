@@ -42,7 +42,7 @@ class Step {
 export class Trial {
   /**
    * @param {any} message as the server sent it
-   * @param {{period: number, show: (frame: string) => void, clear: () => void, asks: (step: Step | null, number: number) => void,
+   * @param {{period: number, show: (display: any) => string | null, clear: () => void, asks: (step: Step | null, number: number) => void,
    *   send: (kind: string, body: object, place?: number) => void, absences: (from: number, to: number) => {at: number, until: number}[],
    *   leftFullscreen: () => boolean}} page
    * @param {number} restedFrom when the screen was emptied
@@ -165,9 +165,9 @@ export class Trial {
 
   /** @param {Step} step @param {number} number @param {number} at */
   #display(step, number, at) {
-    const { frame, ms } = step.percept.displays[number];
+    const { ms } = step.percept.displays[number];
     step.shown.push({ onset: at, end: null, planned: ms === null ? null : this.frames(ms), frames: 0, dropped: 0 });
-    this.page.show(frame);
+    step.extra.tone = this.page.show(step.percept.displays[number]) ?? step.extra.tone ?? null;
   }
 
   /** @param {Step} step @param {number} at */
@@ -227,7 +227,7 @@ export class Trial {
   /** @param {Step} step @param {number} at */
   #report(step, at) {
     const until = step.shown[step.shown.length - 1].end ?? at;
-    const { before, interval_ms, waited_ms } = /** @type {any} */ (step.extra);
+    const { before, interval_ms, waited_ms, tone } = /** @type {any} */ (step.extra);
     const body = {
       displays: step.shown.map((shown) => ({ ...shown })),
       presses: step.presses.map(plain),
@@ -240,6 +240,7 @@ export class Trial {
       waited_frames: step.waited,
       absences: this.page.absences(step.onset, until),
       left_fullscreen: this.page.leftFullscreen(),
+      tone: tone ?? null,
     };
     [this.closing, this.earlier] = [null, []];
     return body;

@@ -1,0 +1,125 @@
+"""A page without a browser: it does what the server says at once, and answers every question in the first way that there is."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from spanlab.agents.human.browser.channel import Channel, PageEvent
+from spanlab.agents.human.browser.screen import ScreenReport
+
+FRAME = 1000 / 60
+SCREEN = {
+    **{"canvas_px": 96, "column_px": 600, "high_px": 800, "letter_px": 16, "window_px": [800, 800], "screen_px": [800, 800], "pixel_ratio": 1.0},
+    **{"hz": 60.0, "measured": True, "touch": False, "fullscreen": False, "isolated": True, "browser": "scripted"},
+}
+SCREEN_REPORT = ScreenReport.model_validate(SCREEN)
+
+
+def press_for(surface: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The press that gives one of the answers of a surface."""
+    if surface["dial"] is not None:
+        return {"device": "click", "x": surface["dial"]["x"] + surface["dial"]["radius"], "y": surface["dial"]["y"]}
+    if surface["regions"]:
+        _, x0, y0, x1, y1 = surface["regions"][number]
+        return {"device": "click", "x": (x0 + x1) / 2, "y": (y0 + y1) / 2}
+    return {"device": "key", "key": surface["keys"][number][0]}
+
+
+class ScriptedPage:
+    """A page that takes part by itself, in a thread.
+
+    Parameters
+    ----------
+    stop_before : called with what the page is about to tell; true keeps it silent from then on
+    """
+
+    def __init__(self, channel: Channel, instance: str = "a" * 24) -> None:
+        self.channel, self.instance = channel, instance
+        #: every message, as it went over the line
+        self.lines: list[str] = []
+        self.acknowledged: set[str] = set()
+        self.told: list[PageEvent] = []
+        self.silent_after: int | None = None
+        self._inbox: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
+        self._now, self._count = 1000.0, 0
+        self._trial: Mapping[str, Any] = {}
+        self._place = 0
+        self.over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        channel.attach(self.send, instance, 0)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self.lines.append(json.dumps(message))
+        self._inbox.put(message)
+
+    def close(self) -> None:
+        self.channel.detach(self.send)
+        self._inbox.put(None)
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        while (message := self._inbox.get()) is not None:
+            if message["type"] == "ack":
+                self.acknowledged |= set(message["n"])
+            elif message["type"] == "do":
+                self._do(message)
+
+    def tell(self, command: int, kind: str, body: Mapping[str, Any] | None = None, place: int = -1, epoch: str = "") -> PageEvent | None:
+        if self.silent_after is not None and self._count >= self.silent_after:
+            return None
+        self._count += 1
+        event = PageEvent(f"{self.instance}:{self._count}", epoch or self.channel.epoch, command, kind, place, body or {})
+        self.told.append(event)
+        self.channel.take(event)
+        return event
+
+    def _do(self, message: Mapping[str, Any]) -> None:
+        what, c = message["what"], message["c"]
+        if what == "page":
+            self.tell(c, "done")
+        elif what == "choose":
+            self.tell(c, "choice", {"name": message["options"][0]["name"]})
+        elif what == "trial":
+            self._trial, self._place = message, 0
+        elif what == "begin":
+            self._play()
+        elif what == "verdict":
+            self._step(message["show"])
+            self._play()
+        elif what == "end":
+            self.over.set()
+
+    def _play(self) -> None:
+        steps = self._trial["steps"]
+        while self._place < len(steps) and (self._place == 0 or len(steps[self._place]) == 1):
+            self._step(0)
+        if self._place == len(steps):
+            self.tell(self._trial["c"], "end")
+
+    def _step(self, which: int) -> None:
+        percept = self._trial["steps"][self._place][which]
+        ask, presses, displays, onset = percept["ask"], [], [], self._now
+        if ask is not None:
+            presses = self._answer(ask)
+        for number, display in enumerate(percept["displays"]):
+            ms = display["ms"] if display["ms"] is not None else 600.0
+            if display["ms"] is None and ask is None:
+                presses.append({"device": "key", "key": "space", "t": self._now + 400.0, "display": number})
+            frames = max(1, round(ms / FRAME))
+            planned = None if display["ms"] is None else frames
+            displays.append({"onset": self._now, "end": self._now + frames * FRAME, "planned": planned, "frames": frames, "dropped": 0})
+            self._now += frames * FRAME
+        self.tell(self._trial["c"], "step", {"displays": displays, "presses": presses, "complete": ask is not None}, self._place)
+        self._now = max(self._now, onset + 1)
+        self._place += 1
+
+    def _answer(self, ask: Mapping[str, Any]) -> list[dict[str, Any]]:
+        surface, at = ask["surface"], self._now + 300.0
+        many = 1 if not surface["several"] else surface["take"] or 1
+        presses = [{**press_for(surface, number), "t": at + 20 * number} for number in range(many)]
+        return [*presses, {"device": "key", "key": "return", "t": at + 20 * many}] if surface["several"] else presses
