@@ -15,7 +15,7 @@ from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import USUAL, Refractory
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
-from ...paradigms import Generator, Paradigm, PlannedTrial, load_paradigm
+from ...paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm
 from ...paradigms.compile import one_of_each
 from ...stimuli.render.palette import PaletteName
 from ..chosen_trials import plan_trials
@@ -115,8 +115,8 @@ class Offer(Protocol):
         ...
 
 
-def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator) -> None:
-    """Check that a page has what it takes to answer.
+def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting) -> None:
+    """Check that a page has what it takes to answer, with the keys of the session.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator
         with what it lacks.
     """
     kinds = dict.fromkeys(kind for planned in one_of_each(plan) for kind in planned.compile(paradigm, generator).kinds)
-    check_answerable_at_page(list(kinds))
+    check_answerable_at_page([kind.with_keys(AnswerKeys(own=dict(keys.own))) for kind in kinds])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class ParadigmOffer:
         if offer.language not in offer.paradigm.instructions:
             raise SpanLabError(f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are {', '.join(offer.paradigm.instructions)}")
         chosen = plan_trials(source, 1, None, offer.trials, offer.design)
-        _check_questions(offer.paradigm, chosen.plan, chosen.generator)
+        _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
         return offer
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -251,7 +251,7 @@ class StudyOffer:
         for one in study.paradigms:
             if one.entry.triggers:
                 raise SpanLabError(f"{name} paradigms > {one.name} > triggers: a page in a browser has no port for trigger codes; leave them out")
-            _check_questions(one.paradigm, one.plan(1, balanced=False), one.entry.generator)
+            _check_questions(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys)
         return cls(study, data, kind)
 
     def take(self, participant: str, session: str, host: Host) -> End:

@@ -163,6 +163,7 @@ _LOOK = """JSON.stringify({
   notice: !document.getElementById("notice").hidden,
   names: [...document.querySelectorAll("#sheet button:enabled, #sheet a.button")].map(b => b.dataset.name ?? "redirect"),
   code: document.querySelector("code")?.textContent ?? null,
+  heading: ["Thank you", "Vielen Dank", "has stopped", "Until later"].some(one => document.querySelector("h1")?.textContent.includes(one)),
   buttons: document.querySelectorAll("#sheet button").length, form: document.querySelector("form") !== null,
   text: document.getElementById("sheet").innerText,
 })"""
@@ -205,15 +206,10 @@ class Hands:
                 if place is not None:
                     self.tab.evaluate("document.querySelector('#sheet [data-name=on]').scrollIntoView()")
                     self.tab.evaluate("document.querySelector('#sheet [data-name=on]').click()")
-            elif (look["text"] and not look["buttons"] and self._over()) or "redirect" in look["names"]:
+            elif (look["heading"] and not look["buttons"]) or "redirect" in look["names"]:
                 return str(look["text"])
             time.sleep(0.02)
         raise AssertionError(f"the visit does not end: {look}; {self.tab.complaints}")
-
-    def _over(self) -> bool:
-        return any(
-            word in self.tab.evaluate("document.querySelector('h1')?.textContent ?? ''") for word in ("Thank you", "Vielen Dank", "has stopped", "Until later")
-        )
 
     def _trial(self, waits: str) -> None:
         what, _, where = waits.partition(" ")
