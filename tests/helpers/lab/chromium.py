@@ -50,7 +50,10 @@ class Tab:
         self._count = 0
         #: what the page has written to its console, and the exceptions that nobody caught
         self.complaints: list[str] = []
-        for domain in ("Page", "Runtime", "Log"):
+        #: what went over WebSockets, in both directions
+        self.sent: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
+        for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -66,7 +69,9 @@ class Tab:
             self._listen(message)
 
     def _listen(self, message: dict[str, Any]) -> None:
-        if message.get("method") == "Runtime.exceptionThrown":
+        if message.get("method") in ("Network.webSocketFrameSent", "Network.webSocketFrameReceived"):
+            (self.sent if message["method"].endswith("Sent") else self.received).append(json.loads(message["params"]["response"]["payloadData"]))
+        elif message.get("method") == "Runtime.exceptionThrown":
             detail = message["params"]["exceptionDetails"]
             self.complaints.append(str(detail.get("exception", {}).get("description", detail.get("text"))))
         elif message.get("method") == "Log.entryAdded" and message["params"]["entry"]["level"] == "error":

@@ -86,6 +86,7 @@ class AtVirtualWindow(WindowAgent):
         self.name = f"simulated:{observer}"
         self.observer = observer
         self.stage = VirtualStage(VirtualWindow(60.0))
+        self.stage.renderer.tones = "ring"
 
     def start(self, context: TrialContext) -> AtVirtualWindowEpisode:
         return AtVirtualWindowEpisode(self, context)
@@ -138,6 +139,11 @@ class Served:
 
     def address(self, participant: str) -> str:
         return f"http://127.0.0.1:{self.port}/?participant={participant}"
+
+    def cut_lines(self) -> None:
+        """Cut every connection, as a network does that fails."""
+        for connection in list(self.server.server_state.connections):
+            self.server.servers[0].get_loop().call_soon_threadsafe(connection.transport.abort)
 
     def close(self) -> None:
         self.desk.close()
@@ -283,5 +289,5 @@ def hands_of(tab: Tab, made: Served, by: str = "keys", fields: Mapping[str, str]
 
 
 def data_folder(tmp_path: Path) -> Path:
-    (folder := tmp_path / "data").mkdir()
+    (folder := tmp_path / "data").mkdir(parents=True)
     return folder

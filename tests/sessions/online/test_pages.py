@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
@@ -15,9 +19,15 @@ from chromium import Chromium, chromium
 from page_bench import AtVirtualWindow, data_folder, hands_of, served
 from session_tools import MEASURED, WHO
 
+from spanlab.agents.human.browser.frames import FrameStore
+from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin, read_responses
-from spanlab.sessions.online.offers import ParadigmOffer
+from spanlab.sessions.online.offers import ParadigmOffer, StudyOffer
 from spanlab.sessions.session import planned_as_begun
+from spanlab.sessions.studies.study import load_study
+from spanlab.sessions.studies.visit import completed, read_head, states
+from spanlab.stimuli import Stimulus
 
 #: paradigm, way of answering, size of the screen in CSS pixels, pixels in one of them, trials
 VISITS = [
@@ -85,3 +95,79 @@ def test_the_response_table_is_that_of_the_same_answers_at_the_window(
     here, there = table(folder), table(at_window(folder, tmp_path / "window", observer))
     assert len(here) > 0
     pd.testing.assert_frame_equal(here, there)
+
+
+STUDY = """
+study: athome
+title: Memory at home
+languages: [en, de]
+theme: dark
+paradigms: [{paradigm: vsr, trials: 1, practice: false}, {paradigm: cd, trials: 1, practice: false}]
+order: latin_square
+consent: {en: You take part of your own free will., de: Sie nehmen freiwillig teil.}
+debrief: {en: This was about memory., de: Es ging um das Gedächtnis.}
+breaks: {text: {en: Rest a little., de: Ruhen Sie sich aus.}}
+fields: [age, handedness]
+online: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42'}
+"""
+
+
+@pytest.mark.slow
+def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browser: Chromium) -> None:
+    data = data_folder(tmp_path)
+    (file := tmp_path / "athome.yaml").write_text(STUDY)
+    offer = StudyOffer.checked(load_study(file), data)
+    with served(offer, "ideal") as server, browser.tab() as tab:
+        tab.screen(1024, 768)
+        tab.open(server.address("P07"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        hands = hands_of(tab, server, fields={"age": "abc", "handedness": "left", "language": "de"})
+        hands.meanwhile = lambda look: "abc" in look["text"]
+        assert "abc" in hands.go(), "what is wrong is said beside the field"
+        hands = hands_of(tab, server, fields={"age": "31", "handedness": "left", "language": "de"})
+        text = hands.go()
+        assert "C0DE42" in text
+        assert tab.evaluate("document.querySelector('a.button').href") == "https://example.org/done?cc=C0DE42"
+        assert tab.evaluate("document.documentElement.lang") == "de"
+        tab.open(server.address("P07"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        assert "C0DE42" in hands_of(tab, server).go(), "who comes again sees the code again"
+        assert server.said == []
+    assert states(data / "athome" / "P07" / "session-1").keys() == {"vsr", "cd"}
+    head = read_head(data / "athome" / "P07" / "session-1")
+    assert head["fields"] == {"age": 31, "handedness": "left"}
+    assert head["language"] == "de"
+    assert completed(data / "athome" / "P07" / "session-1")
+    assert len(read_responses(data)) == 3
+
+
+@pytest.mark.slow
+def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path: Path, browser: Chromium, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stimulus of every kind of every paradigm of the library, as the browser has it on its canvas."""
+    store, stimuli = FrameStore(), dict[tuple[str, str], Stimulus]()
+    for name in list_paradigms():
+        trial = plan_session(load_paradigm(name), 1, design=SessionDesign(), trials=1)[0].compile(load_paradigm(name), "corrected")
+        for step in trial.steps:
+            for display in step.percept.displays:
+                stimuli.setdefault((name, type(display.stimulus).name), display.stimulus)
+    for px in (96, 250):
+        frames = dict(store.frame(stimulus, px, "published") for stimulus in stimuli.values())
+        with served(ParadigmOffer.checked("vsr", data_folder(tmp_path / str(px)), trials=1)) as server, browser.tab() as tab:
+            monkeypatch.setattr(server.desk, "picture", lambda secret, name, frames=frames: frames.get(name))
+            tab.open(f"http://127.0.0.1:{server.port}/")
+            tab.until("document.querySelector('#sheet button') !== null")
+            for name, png in frames.items():
+                there = tab.evaluate(
+                    f"""(async () => {{
+                      const bitmap = await createImageBitmap(await (await fetch("frame/x/{name}.png")).blob(), {{ colorSpaceConversion: "none" }});
+                      const canvas = Object.assign(document.createElement("canvas"), {{ width: {px}, height: {px} }});
+                      const ctx = canvas.getContext("2d", {{ alpha: false }});
+                      ctx.drawImage(bitmap, 0, 0);
+                      let text = "";
+                      for (const byte of ctx.getImageData(0, 0, {px}, {px}).data) text += String.fromCharCode(byte);
+                      return btoa(text);
+                    }})()"""
+                )
+                here = np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
+                assert np.array_equal(np.frombuffer(base64.b64decode(there), np.uint8).reshape(px, px, 4), here)
+    assert len(stimuli) > 60

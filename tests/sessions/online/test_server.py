@@ -46,7 +46,17 @@ def until(socket: Any, what: str) -> dict[str, Any]:
 
 def test_every_reply_forbids_what_the_page_does_not_need(tmp_path: Path) -> None:
     client = TestClient(make_app(desk_for(tmp_path)))
-    for address in ("/", "/start", "/page/main.js", "/page/page.css", "/nowhere", "/page/..%2f..%2fagent.py", "/page/agent.py", "/frame/x/y.png", "/favicon.ico"):
+    for address in (
+        "/",
+        "/start",
+        "/page/main.js",
+        "/page/page.css",
+        "/nowhere",
+        "/page/..%2f..%2fagent.py",
+        "/page/agent.py",
+        "/frame/x/y.png",
+        "/favicon.ico",
+    ):
         reply = client.get(address)
         policy = reply.headers["content-security-policy"]
         assert "default-src 'none'" in policy
