@@ -194,7 +194,7 @@ class BrowserParticipant(WindowAgent):
             "progress": None,
             "least": 0,
         }
-        name = str(self.ask("page", content, "choice").get("name"))
+        name = str(self.ask("choose", content, "choice").get("name"))
         if name not in {option.name for option in options}:
             raise SpanLabError("the page chose something that was not offered: the session ends here, and can be resumed")
         return name

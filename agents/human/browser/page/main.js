@@ -358,7 +358,7 @@ function finish(message) {
     link.stop();
     if (document.fullscreenElement !== null) void document.exitFullscreen();
     showEnd(message, words);
-    if (message.redirect && message.at_once) setTimeout(() => location.assign(message.redirect), 4000);
+    if (message.redirect && message.at_once) setTimeout(() => location.assign(message.redirect), 10000);
   };
   look();
 }
