@@ -22,9 +22,8 @@ from .commands.planning import methods, plan
 from .commands.preview import preview
 from .commands.replay import batch, replay, resume
 from .commands.reproduce import reproduce
-from .commands.run import run
+from .commands.run import run, serve
 from .commands.score_choices import score_choices
-from .commands.serve import serve
 from .commands.starting import new
 from .commands.statistics import stats
 from .commands.study import monitor, status, withdraw

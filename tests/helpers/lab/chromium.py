@@ -130,7 +130,7 @@ class Tab:
         self.ask("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def close(self) -> None:
-        self.ask("Page.close")
+        self.open("about:blank")  # it would go on by itself
         self._open.close()
 
     def __enter__(self) -> Tab:

@@ -81,7 +81,6 @@ def test_a_reload_replaces_the_trial_and_a_second_tab_is_told(tmp_path: Path, br
             opened(second, server.address("P01"))
             second.evaluate("document.querySelector('#sheet button').click()")
             assert "another tab" in second.until("document.body.innerText.includes('another tab') && document.body.innerText")
-            second.open("about:blank")  # it would go on by itself
         opened(tab, server.address("P01"))
         hands = hands_of(tab, server)
         assert "Thank you" in hands.go()
@@ -176,7 +175,8 @@ def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_a
             while True:
                 hands = Hands(tab, plan, by="mouse")
                 after = time.monotonic() + float(random.uniform(1.0, 6.0))
-                hands.meanwhile = lambda look, after=after, more=done < len(kills): more and look["stage"] and time.monotonic() > after
+                more = done < len(kills)
+                hands.meanwhile = lambda look, after=after, more=more: more and look["stage"] and time.monotonic() > after
                 text = hands.go()
                 look_at(tab)
                 if "Thank you" in text and done == len(kills):

@@ -138,7 +138,9 @@ def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browse
     assert head["fields"] == {"age": 31, "handedness": "left"}
     assert head["language"] == "de"
     assert completed(data / "athome" / "P07" / "session-1")
-    assert len(read_responses(data)) == 3
+    responses = read_responses(data)
+    assert set(responses.paradigm) == {"vsr", "cd"}
+    assert responses.correct.all()
 
 
 @pytest.mark.slow
