@@ -6,6 +6,20 @@ export function randomName() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Who takes part: as the link says, or as this browser knows. */
+export function whoTakesPart() {
+  const query = new URLSearchParams(location.search);
+  const named = query.get("participant") ?? query.get("PROLIFIC_PID") ?? "";
+  if (named) return named;
+  let kept = "";
+  try { kept = localStorage.getItem("spanlab-participant") ?? ""; } catch { /* storage is off: the address keeps the name */ }
+  const name = kept || `web-${randomName().slice(0, 16)}`;
+  try { localStorage.setItem("spanlab-participant", name); } catch { /* as above */ }
+  query.set("participant", name);
+  history.replaceState(null, "", `?${query}`);
+  return name;
+}
+
 /** Events that are not acknowledged, on this device. */
 class Store {
   /** @param {string} name */

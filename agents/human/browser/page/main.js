@@ -2,7 +2,7 @@
 /** The page of a participant: it connects to the server, does what that says, and plays trials. */
 
 import { keyName } from "./keys.js";
-import { Link, randomName } from "./link.js";
+import { Link, whoTakesPart } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
 import { allowSound, sound } from "./sound.js";
 import { coarse, layout, measure, refresh, screenNow } from "./screen.js";
@@ -52,7 +52,7 @@ function place(px) {
   canvas.style.width = canvas.style.height = `${shown}px`;
   canvas.style.left = `${snapped((innerWidth - shown) / 2)}px`;
   canvas.style.top = `${top}px`;
-  $("prompt").style.top = `${Math.max(0, top - above)}px`;
+  $("prompt").style.bottom = `${innerHeight - top + 0.25 * letter}px`;
   $("below").style.top = `${top + shown + 0.35 * letter}px`;
 }
 
@@ -364,20 +364,6 @@ function finish(message) {
 }
 
 // -- the beginning ---------------------------------------------------------------------------------------------------------------------------------------
-
-/** Who takes part: as the link says, or as this browser knows. */
-function whoTakesPart() {
-  const query = new URLSearchParams(location.search);
-  const named = query.get("participant") ?? query.get("PROLIFIC_PID") ?? "";
-  if (named) return named;
-  let kept = "";
-  try { kept = localStorage.getItem("spanlab-participant") ?? ""; } catch { /* storage is off: the address keeps the name */ }
-  const name = kept || `web-${randomName().slice(0, 16)}`;
-  try { localStorage.setItem("spanlab-participant", name); } catch { /* as above */ }
-  query.set("participant", name);
-  history.replaceState(null, "", `?${query}`);
-  return name;
-}
 
 async function begin() {
   const participant = whoTakesPart();
