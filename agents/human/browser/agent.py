@@ -13,11 +13,10 @@ from typing_extensions import override
 from ....core.agent_kinds import PARTICIPANT, AgentKind
 from ....core.errors import SpanLabError
 from ....core.locale import sentence
-from ....paradigms import AnswerKeys, Display, Percept, ResponseKind, Truth
+from ....paradigms import AnswerKeys, Percept, ResponseKind, Truth
 from ....paradigms.preview.example import ExampleDisplay
 from ....paradigms.responses.keys import is_button
 from ....paradigms.translation import Words, translated_percept
-from ....stimuli.kinds.plain import Tone
 from ....stimuli.render.palette import PaletteName
 from ...base import Option, Response, Shown, TrialContext, WindowAgent, WindowEpisode
 from ...interruptions import TrialCut
@@ -25,7 +24,7 @@ from ..display.theme import THEMES, ThemeName
 from ..input.answering import Press
 from ..input.refractory import USUAL, Refractory
 from .channel import Channel
-from .frames import FrameStore, example_picture, png
+from .frames import FrameStore, TrialPictures, example_picture, png
 from .messages import choices, paragraphs, theme_colours, trial_message, words
 from .reports import EndReport, StepReading, StepReport, checked
 from .screen import PageScreen
@@ -219,21 +218,10 @@ class BrowserParticipant(WindowAgent):
 
     def send_trial(self, steps: Sequence[Sequence[Percept]]) -> int:
         """Send all that may be seen of a trial, before it begins."""
-        screen, pictures = self.screen(), dict[str, bytes]()
-
-        def frame(display: Display) -> dict[str, Any]:
-            stimulus = display.stimulus
-            name, content = self.frames.frame(stimulus, screen.canvas_px, self.palette)
-            pictures[name] = content
-            if not isinstance(stimulus, Tone):
-                return {"frame": name}
-            ring, drawn = self.frames.ring(screen.canvas_px)
-            pictures[ring] = drawn
-            return {"frame": name, "tone": {"hz": stimulus.frequency_hz, "ms": stimulus.ms, "ring": ring}}
-
-        message = trial_message(steps, frame, self.language, self.rest_ms, self.refractory)
-        self._publish(pictures)
-        return self.channel.command("trial", {**message, "canvas_px": screen.canvas_px, **self._manner()})
+        made = TrialPictures(self.frames, self.screen().canvas_px, self.palette)
+        message = trial_message(steps, made, self.language, self.rest_ms, self.refractory)
+        self._publish(made.pictures)
+        return self.channel.command("trial", {**message, "canvas_px": made.size_px, **self._manner()})
 
 
 class BrowserEpisode(WindowEpisode):

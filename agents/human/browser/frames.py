@@ -7,15 +7,19 @@ import hashlib
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from PIL import Image
 
+from ....paradigms import Display, Surface
 from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli import Stimulus
+from ....stimuli.kinds.plain import Tone
 from ....stimuli.render.palette import PALETTES, PaletteName, recoloured
 from ....stimuli.render.pixels import picture
 from ....stimuli.render.window import ring
+from ..display.pad import keys_picture
 from ..display.theme import Theme
 from ..pages.pictured import strip
 
@@ -34,7 +38,7 @@ class FrameStore:
     def __init__(self, room: int = 256 * 2**20) -> None:
         self._room = room
         self._lock = threading.Lock()
-        self._drawn: OrderedDict[tuple[Stimulus | None, int, PaletteName], tuple[str, bytes]] = OrderedDict()
+        self._drawn: OrderedDict[Hashable, tuple[str, bytes]] = OrderedDict()
         self._bytes = 0
 
     def frame(self, stimulus: Stimulus, size_px: int, palette: PaletteName) -> tuple[str, bytes]:
@@ -45,7 +49,11 @@ class FrameStore:
         """The name and the PNG file of what is shown for a tone where no sound can be played."""
         return self._kept((None, size_px, "published"), lambda: ring(size_px))
 
-    def _kept(self, key: tuple[Stimulus | None, int, PaletteName], draw: Callable[[], Image.Image]) -> tuple[str, bytes]:
+    def overlay(self, surface: Surface, size_px: int) -> tuple[str, bytes]:
+        """The name and the PNG file of the keys or the scale of a surface, see-through elsewhere."""
+        return self._kept((surface, size_px), lambda: keys_picture(surface, size_px))
+
+    def _kept(self, key: Hashable, draw: Callable[[], Image.Image]) -> tuple[str, bytes]:
         with self._lock:
             if key in self._drawn:
                 self._drawn.move_to_end(key)
@@ -61,6 +69,40 @@ class FrameStore:
                 _, (_, gone) = self._drawn.popitem(last=False)
                 self._bytes -= len(gone)
         return made
+
+
+class TrialPictures:
+    """The pictures of one trial, as they are drawn for it.
+
+    Parameters
+    ----------
+    size_px : width and height of the canvas
+    """
+
+    def __init__(self, frames: FrameStore, size_px: int, palette: PaletteName) -> None:
+        self._frames, self.size_px = frames, size_px
+        self._palette: PaletteName = palette
+        #: PNG files by name
+        self.pictures: dict[str, bytes] = {}
+
+    def frame(self, display: Display) -> dict[str, Any]:
+        """What a display is called, and how it sounds: a tone has a ring, too, for where no sound can be played."""
+        stimulus = display.stimulus
+        shown = {"frame": self._known(self._frames.frame(stimulus, self.size_px, self._palette))}
+        if not isinstance(stimulus, Tone):
+            return shown
+        return {**shown, "tone": {"hz": stimulus.frequency_hz, "ms": stimulus.ms, "ring": self._known(self._frames.ring(self.size_px))}}
+
+    def overlay(self, surface: Surface) -> str | None:
+        """What the keys or the scale are called that lie on the canvas; None where there are none."""
+        if surface.scale is None and (surface.ordered is None or not surface.ordered.labels):
+            return None
+        return self._known(self._frames.overlay(surface, self.size_px))
+
+    def _known(self, picture: tuple[str, bytes]) -> str:
+        name, content = picture
+        self.pictures[name] = content
+        return name
 
 
 def png(image: Image.Image) -> tuple[str, bytes]:

@@ -3,9 +3,9 @@
 # pyright: strict
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from ....core.locale import sentence
 from ....paradigms import Ask, Display, Percept, Surface
@@ -46,32 +46,42 @@ def words(language: str) -> dict[str, Any]:
     }
 
 
-def trial_message(
-    steps: Sequence[Sequence[Percept]], frame: Callable[[Display], dict[str, Any]], language: str, rest_ms: float | None, refractory: Refractory
-) -> dict[str, Any]:
+class Pictures(Protocol):
+    """Makes pictures known to the page."""
+
+    def frame(self, display: Display) -> dict[str, Any]:
+        """What a display is called, and how it sounds."""
+        ...
+
+    def overlay(self, surface: Surface) -> str | None:
+        """What the keys or the scale are called that lie on the canvas; None where there are none."""
+        ...
+
+
+def trial_message(steps: Sequence[Sequence[Percept]], made: Pictures, language: str, rest_ms: float | None, refractory: Refractory) -> dict[str, Any]:
     """A trial as the page plays it.
 
     Parameters
     ----------
     steps : of each step what may be shown: one percept, or one for each verdict on the answer before
-    frame : makes a display known to the page, and says what it is called, and how it sounds
+    made : makes pictures known to the page
     """
     return {
         "rest_ms": rest_ms,
-        "steps": [[percept_message(percept, frame, language) for percept in alternatives] for alternatives in steps],
+        "steps": [[percept_message(percept, made, language) for percept in alternatives] for alternatives in steps],
         "refractory": refractory.record(),
         "acknowledge_ms": ACKNOWLEDGE * 1000,
         "go_on_after_ms": GO_ON_AFTER * 1000,
     }
 
 
-def percept_message(percept: Percept, frame: Callable[[Display], dict[str, Any]], language: str) -> dict[str, Any]:
+def percept_message(percept: Percept, made: Pictures, language: str) -> dict[str, Any]:
     """What the page shows in a step: frames, times and the question."""
     return {
         "item": percept.model_step,
         "phase": percept.phase,
-        "displays": [{**frame(display), "ms": time_of(percept, number)} for number, display in enumerate(percept.displays)],
-        "ask": None if percept.ask is None else ask_message(percept.ask, language),
+        "displays": [{**made.frame(display), "ms": time_of(percept, number)} for number, display in enumerate(percept.displays)],
+        "ask": None if percept.ask is None else {**ask_message(percept.ask, language), "overlay": made.overlay(percept.ask.kind.surface())},
     }
 
 

@@ -72,7 +72,8 @@ const address = (/** @type {string} */ frame) => `frame/${secret}/${frame}.png`;
 
 /** @param {any} message */
 async function load(message) {
-  const names = new Set(message.steps.flat().flatMap((/** @type {any} */ percept) => percept.displays.map((/** @type {any} */ display) => [display.frame, ...(display.tone ? [display.tone.ring] : [])]).flat()));
+  const names = new Set(message.steps.flat().flatMap((/** @type {any} */ percept) => percept.displays.map((/** @type {any} */ display) => [display.frame, ...(display.tone ? [display.tone.ring] : [])]).flat()
+    .concat(percept.ask?.overlay ? [percept.ask.overlay] : [])));
   const missing = [...names].filter((name) => !bitmaps.has(name));
   const fetched = await Promise.all(missing.map(async (name) => {
     for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
@@ -190,6 +191,8 @@ function draw(now) {
     ctx.fillRect(0, 0, canvas.width, canvas.height);
   } else ctx.drawImage(bitmap, 0, 0);
   if (sheet !== null && bitmap !== undefined) {
+    const overlay = bitmaps.get(sheet.ask.overlay);
+    if (overlay !== undefined) ctx.drawImage(overlay, 0, 0);
     drawSurface(ctx, canvas.width, sheet, pointer, now, colours);
     count();
     given(sheet, now);
@@ -371,7 +374,6 @@ async function begin() {
   const start = await answer.json();
   manner(start);
   document.title = start.title;
-  place(screenNow().canvas_px);
   if (typeof CanvasRenderingContext2D.prototype.roundRect !== "function" || typeof WebSocket !== "function") {
     showText(start.title, [words.unfit]);
     return;

@@ -1,5 +1,5 @@
 // @ts-check
-/** Draws what lies on the canvas while a question is open: outlines, marks, keys to press, the mark on a dial, acknowledgement. All of it is declared. */
+/** Draws what lies on the canvas while a question is open: outlines, marks, what was given, the mark on a dial, acknowledgement. All of it is declared. */
 
 import { hit, valueAt } from "./sheet.js";
 
@@ -89,15 +89,6 @@ function marks(ctx, unit, sheet, under, colours) {
 function inOrder(ctx, unit, sheet, under, colours) {
   const { surface } = sheet;
   const ordered = surface.ordered;
-  const labels = new Map(ordered.labels);
-  for (const region of surface.regions) {
-    const label = labels.get(region[0]);
-    if (label === undefined) continue;
-    const [x0, y0, x1, y1] = corners(region, unit);
-    const side = Math.min(x1 - x0, y1 - y0);
-    box(ctx, x0, y0, x1, y1, { fill: "#dee0e3", line: colours.canvas_pale, width: Math.max(1, side / 40), inset: 0.07 });
-    write(ctx, String(label), (x0 + x1) / 2, (y0 + y1) / 2, 0.5 * side, 0.74 * (x1 - x0), colours.canvas_text);
-  }
   if (ordered.line !== null) line(ctx, unit, sheet, colours);
   else {
     for (const region of surface.regions) {
