@@ -78,6 +78,7 @@ class Tab:
             self.complaints.append(str(message["params"]["entry"]["text"]))
 
     def open(self, address: str) -> None:
+        self.ask("Page.bringToFront")  # browsers draw no frames of tabs that nobody sees
         self.ask("Page.navigate", url=address)
 
     def evaluate(self, script: str) -> Any:
