@@ -192,7 +192,7 @@ class Hands:
 
     def go(self, seconds: float = 400.0) -> str:
         """Until the last page; returns its text."""
-        last = time.monotonic() + seconds
+        last, look = time.monotonic() + seconds, dict[str, Any]()
         while time.monotonic() < last:
             look = json.loads(self.tab.evaluate(_LOOK))
             if self.meanwhile(look):

@@ -29,7 +29,7 @@ class Pictured(BrowserParticipant):
         super()._publish(pictures)
 
 
-def sent(data: Path, name: str) -> tuple[list[str], list[tuple[str, bytes]], list[bool]]:
+def sent(data: Path, name: str) -> tuple[list[str], list[tuple[str, bytes]], list[bool | None]]:
     """The lines and pictures that went to the page, and what of its answers was right."""
     paradigm = load_paradigm(name)
     levels = {factor: [one.levels[0]] for factor, one in paradigm.factors.items() if one.mode == "crossed"}
