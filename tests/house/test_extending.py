@@ -67,7 +67,7 @@ def test_the_stimulus_is_seen_and_the_response_kind_read(rings: Path) -> None:
         assert kind.from_logits(np.eye(7)[kind.target(answer)]) == answer
     assert [kind.parse(text) for text in ("7", "2 or 3", "-", "There were 3.")] == [None, None, None, 3]
     guesses = [kind.guess(np.random.RandomState(seed)) for seed in range(700)]
-    assert np.mean([kind.score(guess, 3)[0].correct for guess in guesses]) == pytest.approx(kind.chance(), abs=0.04)
+    assert np.mean([bool(kind.score(guess, 3)[0].correct) for guess in guesses]) == pytest.approx(kind.chance(), abs=0.04)
 
 
 def test_a_cell_of_one_step_goes_step_by_step_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ KINDS: list[tuple[ResponseKind, list[Answer], Answer]] = [
 def test_what_guessing_gets_right_by_enumeration(kind: ResponseKind, answers: list[Answer], correct: Answer) -> None:
     """All answers that can be given, scored."""
     assert all(kind.allows(answer) for answer in answers)
-    right = Counter(sum(score.correct for score in kind.score(answer, correct)) for answer in answers)
+    right = Counter(sum(bool(score.correct) for score in kind.score(answer, correct)) for answer in answers)
     odds = kind.right_by_guessing()
     assert odds == pytest.approx([right[number] / len(answers) for number in range(len(odds))])
     assert sum(right.values()) == sum(right[number] for number in range(len(odds)))
@@ -124,7 +124,7 @@ class Question:
             return len(guessed & set(self.answer))
         truth, classes = self.step.truth.answer, np.eye(self.kind.bins or self.kind.count)
         assert truth is not None
-        return sum(self.kind.score(self.kind.from_logits(classes[one]), truth)[0].correct for one in guessed)
+        return sum(self.kind.score(self.kind.from_logits(classes[one]), truth)[0].correct is True for one in guessed)
 
     @property
     def sort(self) -> Hashable:

@@ -65,7 +65,7 @@ def test_without_an_answer_there_is_no_error() -> None:
 @pytest.mark.parametrize("asked", KINDS, ids=repr)
 def test_chance_is_the_share_of_answers_within_the_tolerance(asked: Continuous) -> None:
     answers = range(0, asked.period, asked.step)
-    assert asked.chance() == pytest.approx(np.mean([asked.score(answer, 0)[0].correct for answer in answers]), abs=1e-12)
+    assert asked.chance() == pytest.approx(np.mean([bool(asked.score(answer, 0)[0].correct) for answer in answers]), abs=1e-12)
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=repr)

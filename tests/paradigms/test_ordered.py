@@ -147,7 +147,7 @@ def test_guessing_reaches_what_is_said(repeats: bool) -> None:
     assert kind.right_by_guessing() == pytest.approx(counts)
     assert kind.chance() == pytest.approx((counts * np.arange(4)).sum() / 3)
     random = np.random.RandomState(1)
-    right = [sum(score.correct for score in kind.score(kind.guess(random), (0, 1, 2))) / 3 for _ in range(4000)]
+    right = [sum(bool(score.correct) for score in kind.score(kind.guess(random), (0, 1, 2))) / 3 for _ in range(4000)]
     assert np.mean(right) == pytest.approx(kind.chance(), abs=0.02)
     assert NUMBER.chance() == pytest.approx(1 / 1110)
 
