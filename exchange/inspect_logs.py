@@ -104,7 +104,7 @@ class _Log:
                 metadata=self._about(),
             ),
             results=self._logs.EvalResults(total_samples=len(samples), completed_samples=len(samples), scores=_results(self._logs, scored, len(samples))),
-            stats=self._logs.EvalStats(started_at=created, completed_at=created),
+            stats=self._logs.EvalStats(),  # no duration: a session may have lain for a night between two trials
             samples=samples,
         )
         stamp = created[:19].replace(":", "-")
