@@ -86,7 +86,7 @@ def test_whoever_waits_at_the_same_time_waits_for_the_same_writing(tmp_path: Pat
         async def one(journal: TrialJournal, number: int) -> None:
             line = {"ask": 1, "request": str(number)}
             journal.begun(line)
-            await journal.keep({**line, "sent": [], "reply": {"content": "x" * number}})
+            await journal.keep({**line, "sent": [], "reply": {"content": "x" * number, "latency_ms": 1.0}})
             on_disk.append(f'"request":"{number}","sent"'.encode() in recorder.path.with_name(TRANSCRIPTS).read_bytes()[: synced[-1]])
 
         ticks = 0
@@ -120,7 +120,7 @@ def test_requests_without_a_reply_are_counted_per_attempt(tmp_path: Path) -> Non
         for ask in range(1, 4):
             journal.begun({"ask": ask, "request": f"r{ask}"})
             if ask < 3:
-                asyncio.run(journal.keep({"ask": ask, "request": f"r{ask}", "sent": [], "reply": {}}))
+                asyncio.run(journal.keep({"ask": ask, "request": f"r{ask}", "sent": [], "reply": {"content": "", "latency_ms": 1.0}}))
     recorder.close()
     assert paid_twice_at_most(read_transcript(tmp_path)) == 2
 
@@ -132,9 +132,11 @@ def test_a_disk_that_fails_is_told_to_tasks_that_wait(tmp_path: Path, monkeypatc
     async def keep() -> None:
         recorder = Recorder(tmp_path)
         journal = TrialJournal(recorder, "1", 1, [])
-        await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {}})
+        await journal.keep({"ask": 1, "request": "r1", "sent": [], "reply": {"content": "", "latency_ms": 1.0}})
         monkeypatch.setattr(os, "fsync", broken)
-        found = await asyncio.gather(*(journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {}}) for _ in range(5)), return_exceptions=True)
+        found = await asyncio.gather(
+            *(journal.keep({"ask": 2, "request": "r2", "sent": [], "reply": {"content": "", "latency_ms": 1.0}}) for _ in range(5)), return_exceptions=True
+        )
         assert {str(one) for one in found} == {f"cannot write {tmp_path / TRANSCRIPTS}: No space left on device; free some space, or check the disk"}
         recorder.close()
 
