@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-from PIL import Image, ImageOps, UnidentifiedImageError
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpanLabError
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 #: how the names of image files end
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
@@ -113,6 +114,8 @@ def _opened(content: bytes) -> Image.Image:
     ValueError
         when it cannot be shown as it is.
     """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
     try:
         image = Image.open(io.BytesIO(content), formats=_FORMATS)
         if max(image.size) > MAX_SIDE:
@@ -182,6 +185,8 @@ def pixels_at(sha256: str, width: int, height: int) -> Image.Image:
     SpanLabError
         when its file has gone or changed.
     """
+    from PIL import Image
+
     image = _pixels(sha256)
     if image.size == (width, height):
         return image

@@ -364,7 +364,7 @@ def test_stats_prints_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert status == 0
     assert "correct ~ agent * list_length" in out
     assert "Who is above guessing" in out
-    assert "chance (guessing) (" in out
+    assert "chance (guessing) is a yardstick" in out
     assert "Rule 1, trials (people only) whose accuracy is below 0.01: 0 of 0 trials left out" in out
     written = pd.read_csv(tmp_path / "out" / "stats_contrasts.csv")
     assert set(written["kind"]) == {"cell", "agent", "trend"}
