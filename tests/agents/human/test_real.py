@@ -65,7 +65,7 @@ def test_deadlines_of_the_speeded_paradigms(scenes: dict[str, Any]) -> None:
     for name, window in (("sts", 1500), ("cd", 2000)):
         after = facts[f"{name} after"]
         assert (after[0]["response"]["outcome"], after[0]["response"]["raw"]["presses"]) == ("omitted", [])
-        assert abs(after[0]["shown"][0]["shown_ms"] - window) < 2.5 * FRAME
+        assert abs(after[0]["shown"][0]["shown_ms"] - window) < (2.5 + after[0]["shown"][0]["dropped_frames"]) * FRAME
         # The press that came too late is on record, and neither ends nor answers what came next.
         assert after[-1]["response"]["value"] == {"sts": "bottom/right", "cd": "different"}[name]
         assert after[-1]["response"]["rt_ms"] > 250

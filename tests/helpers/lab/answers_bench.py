@@ -18,11 +18,10 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # what all tests share
 
 from conditions import some_conditions
-from window_bench import BLANK, TRIES, Bench, pattern, screenshot, timed
+from window_bench import BLANK, Bench, pattern, screenshot, timed
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
-from spanlab.agents.human.display.surface import ACKNOWLEDGE
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.paradigms import Answer, AnswerKeys, Ask, Percept, Truth, compile_trial, load_paradigm
 from spanlab.paradigms.responses import Cells, Choice, Continuous, SerialOrder, TypedText
@@ -285,29 +284,26 @@ def acknowledged(bench: Bench) -> Any:
     empty = next(region for region in percept.ask.kind.surface().regions)  # type: ignore[union-attr]
     x, y = bench.stage.surface.to_pixels((empty.x0 + empty.x1) / 2, (empty.y0 + empty.y1) / 2)
     green: list[int] = []
-    when: list[float] = []
+    surface, window = bench.stage.surface, bench.stage.window
+    draw, flip, skip = surface.draw, window.flip, window.skip
+    acknowledged: list[bool] = []  # frame by frame, from the first of the question on
 
-    def look() -> None:
-        when.append(bench.stage.window.now())
-        screen = screenshot().astype(int)
-        when.append(bench.stage.window.now())
-        green.append(int(((screen[:, :, 1] > 150) & (screen[:, :, 0] < 100)).sum()))
+    def drawn(sheet: Any, *others: Any) -> None:
+        acknowledged.append(sheet.acknowledged is not None)
+        draw(sheet, *others)
 
-    def waits(for_what: str, onset: float) -> None:
-        bench.xtest.at(onset + 0.5, InputEvent(x=x, y=y, hold=0.02))
-        for after in (0.25, 0.56):
-            threading.Timer(after, look).start()
+    def frame(show: Callable[[], Any]) -> Any:
+        result = show()
+        acknowledged.extend(acknowledged[-1:])  # until something else is drawn
+        if len(green) < 2 and acknowledged[-4:] == [len(green) == 1] * 4:
+            screen = screenshot().astype(int)
+            green.append(int(((screen[:, :, 1] > 150) & (screen[:, :, 0] < 100)).sum()))
+        return result
 
-    waited, bench.waits = bench.waits, waits  # type: ignore[method-assign]
-    for _ in range(3 * TRIES):
-        green.clear()
-        when.clear()
-        (step,) = bench.trial([percept], once=True)
-        bench.agent.rest(400)
-        pressed = step["onset"] + step["response"]["rt_ms"] / 1000
-        if when[1] < pressed < when[2] - 0.03 and when[3] < pressed + ACKNOWLEDGE:  # else the machine was late, and this is no picture of an acknowledgement
-            break
-    bench.waits = waited  # type: ignore[method-assign]
+    bench.script = [[(0.5, InputEvent(x=x, y=y, hold=0.02))]]
+    surface.draw, window.flip, window.skip = drawn, lambda: frame(flip), lambda: frame(skip)  # type: ignore[method-assign]
+    bench.trial([percept], once=True)
+    surface.draw, window.flip, window.skip = draw, flip, skip  # type: ignore[method-assign]
     return green
 
 
