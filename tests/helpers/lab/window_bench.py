@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -20,6 +21,8 @@ from spanlab.stimuli.kinds.plain import Blank, Fixation
 
 #: a trial is played so often at most, until no press was later than this and no display had more frames left out
 TRIES, LATE_S, DROPPED = 4, 0.05, 6
+#: no trial of a bench takes nearly as long
+PATIENCE_S = 120.0
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
 
@@ -65,20 +68,37 @@ class Bench:
         once : whether it is played once in any case: where the scene itself makes the program busy, or goes on from what came before
         """
         if once:
-            return self._play(percepts, announce)
+            return self._in_time(percepts, announce)
         script, told = list(self.script), len(self.told)
         for _ in range(TRIES - 1):
             self._due.clear()
             before = len(self.xtest.done)
-            steps = self._play(percepts, announce)
+            try:
+                steps = self._in_time(percepts, announce)
+            except TimeoutError:  # a press that came late was taken for the second half of a double one, and there is no other
+                steps = None
             pressed = sorted(when for _, when in self.xtest.done_since(before))
             late = max((when - due for when, due in zip(pressed, sorted(self._due), strict=False)), default=0.0)
-            if late < LATE_S and all(one["dropped_frames"] <= DROPPED for step in steps for one in step["shown"]):
+            if steps is not None and late < LATE_S and all(one["dropped_frames"] <= DROPPED for step in steps for one in step["shown"]):
                 return steps
             self.agent.rest(300)  # what is still to be pressed
             self.script[:0] = script[: len(script) - len(self.script)]
             del self.told[told:]
-        return self._play(percepts, announce)
+        return self._in_time(percepts, announce)
+
+    def _in_time(self, percepts: Sequence[Percept], announce: bool) -> list[dict[str, Any]]:
+        """Play a trial, or give up: a question that nobody answers any more would be waited for without end."""
+
+        def give_up(*_: object) -> None:
+            raise TimeoutError(f"a trial at the window has not ended after {PATIENCE_S} s: its questions got fewer answers than they wait for")
+
+        before = signal.signal(signal.SIGALRM, give_up)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+        try:
+            return self._play(percepts, announce)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def _play(self, percepts: Sequence[Percept], announce: bool) -> list[dict[str, Any]]:
         episode, injected = self.episode(percepts), len(self.xtest.done)
