@@ -87,7 +87,8 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     from ...sessions.conduct import say_on_stderr
     from ...sessions.people import tell_unspoken
     from ...sessions.studies.battery import NoConsentError
-    from ...sessions.studies.visit import sit_down, states
+    from ...sessions.studies.visit import sit_down
+    from ...sessions.studies.visit_files import states
 
     agent = battery.agent
     try:

@@ -28,7 +28,8 @@ from ..studies.battery import Battery, NoConsentError
 from ..studies.intake import answered, questions
 from ..studies.participants import Kind, misnamed
 from ..studies.study import Study
-from ..studies.visit import Wanted, check_wanted, completed, foresee, known_fields, runs, sit_down
+from ..studies.visit import Wanted, check_wanted, foresee, sit_down
+from ..studies.visit_files import completed, known_fields, runs
 
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
 _BEGINNING = threading.Lock()

@@ -18,7 +18,8 @@ from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
 from .study import StudyParadigm
-from .visit import JOURNAL, Visit, agreed_in, read_head, read_journal, states
+from .visit import Visit, agreed_in
+from .visit_files import JOURNAL, read_head, read_journal, states
 
 
 class NoConsentError(SpanLabError):

@@ -17,7 +17,7 @@ from ..record.events import Event
 from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
 from .participants import people
 from .study import Study
-from .visit import JOURNAL, read_head, refused, runs
+from .visit_files import JOURNAL, read_head, refused, runs
 
 #: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a break, or killed.
 SILENT_S = 120.0

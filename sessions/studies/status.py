@@ -10,7 +10,7 @@ from ...core.errors import SpanLabError
 from .groups import group_counts
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
-from .visit import State, completed, read_head, refused, runs, states
+from .visit_files import State, completed, read_head, refused, runs, states
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...core.atomic_files import only_writer, read_lines, sync_folder, write_json
+from ...core.atomic_files import only_writer, sync_folder, write_json
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...core.locale import sentence
 from ...core.registry import nearest
 from ...paradigms.identity import digest
-from ..record.reader import read_events, read_session, staircase_of, trials_left
+from ..record.reader import read_session
 from ..sent import sentences_for_people
 from ..session import utc_now
 from .fields import read_typed
 from .groups import assigner, group_counts
 from .participants import Kind, Person, find, misnamed, named_by_number, next_number, number_taken, people, register
 from .study import Study, StudyParadigm, study_from_data
+from .visit_files import HEAD, JOURNAL, completed, known_fields, read_head, read_journal, runs, states
 
 Existing = Literal["resume", "new", "stop"]
 EXISTING: tuple[Existing, ...] = get_args(Existing)
-
-#: in the folder of a session of a study: what it is, and what happened around its paradigms
-HEAD, JOURNAL = "battery.json", "battery.jsonl"
-_FOLDER = re.compile(r"session-([1-9][0-9]?)(?:-run-([1-9][0-9]{0,3}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,117 +195,6 @@ def proposed(study: Study, data: Path, name: str) -> dict[str, str]:
     return {}
 
 
-# -- folders -------------------------------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """How far one paradigm of a session is.
-
-    ``practice`` says so where its criterion was not reached.
-    """
-
-    folder: Path
-    done: int
-    planned: int
-    finished: bool
-    practice: str = ""
-
-    @property
-    def progress(self) -> str:
-        """Trials done of trials planned. A staircase has so many trials at most: what is told once it is over is how many were taken."""
-        return f"{self.done} (over)" if self.finished and self.done < self.planned else f"{self.done}/{self.planned}"
-
-
-def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path]:
-    """The folders of a participant's sessions (or of all runs of one), in order."""
-    folders: list[tuple[int, int, Path]] = []
-    folder = study_folder / name
-    for path in folder.iterdir() if folder.is_dir() else ():
-        match = _FOLDER.fullmatch(path.name)
-        if match and (path / HEAD).exists() and session in (None, int(match[1])):
-            folders.append((int(match[1]), int(match[2] or 1), path))
-    return [path for _, _, path in sorted(folders)]
-
-
-def read_head(folder: Path) -> dict[str, Any]:
-    """Read what a session of a study is.
-
-    Raises
-    ------
-    SpanLabError
-        when its file is damaged.
-    """
-    path = folder / HEAD
-    try:
-        head = as_object(json.loads(path.read_text(encoding="utf-8")))
-        if any(not isinstance(head.get(key), kind) for key, kind in _HEAD_KEYS.items()):
-            raise ValueError("a part of it is missing")
-    except (OSError, ValueError, RecursionError) as error:
-        raise SpanLabError(f"{path} cannot be read ({error}); restore it from a copy") from None
-    return head
-
-
-def read_journal(folder: Path) -> list[dict[str, Any]]:
-    """What happened between the paradigms of a session, in order; each line has an ``event`` and says when (``at``).
-
-    Raises
-    ------
-    SpanLabError
-        when a line is damaged.
-    """
-    lines = read_lines(folder / JOURNAL)
-    for number, line in enumerate(lines, start=1):
-        if not isinstance(line.get("event"), str) or not isinstance(line.get("at", ""), str):
-            raise SpanLabError(f"{folder / JOURNAL}:{number} is damaged; restore the file from a copy")
-    return lines
-
-
-_HEAD_KEYS: dict[str, type] = {
-    "order": list,
-    **dict.fromkeys(("study", "study_hash", "participant", "language", "created", "kind"), str),
-    **dict.fromkeys(("session", "run", "participant_number"), int),
-    **dict.fromkeys(("fields", "study_data"), dict),
-}
-
-
-def states(folder: Path) -> dict[str, State]:
-    """The progress of each paradigm of a session that was begun, by its name in the study."""
-    progress: dict[str, State] = {}
-    for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
-        info = read_session(path)
-        of_study = info.get("study")
-        if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str):
-            continue  # a session that somebody has put here
-        events = read_events(path)
-        left, staircase = trials_left(info, events), staircase_of(info, events)
-        done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
-        progress[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
-    return dict(sorted(progress.items()))
-
-
-def completed(folder: Path) -> bool:
-    """Whether every paradigm of a session is finished."""
-    progress = states(folder)
-    return all(name in progress and progress[name].finished for name in read_head(folder)["order"])
-
-
-def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:
-    """That practice was not passed, where it is so, and whether the session went on all the same."""
-    passed = [event["passed"] for event in events if event["event"] == "practice"]
-    if not passed or passed[-1]:
-        return ""
-    decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
-    goes_on = "go_on" in decided or as_object(info["paradigm_data"].get("practice")).get("otherwise", "go_on") == "go_on"
-    return "practice not passed, went on" if goes_on else "practice not passed"
-
-
-def refused(folder: Path) -> str:
-    """When (a date) the participant refused to take part in a session, and has not agreed since; empty otherwise."""
-    asked = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
-    return str(asked[-1].get("at", ""))[:10] if asked and asked[-1]["event"] == "refused" else ""
-
-
 def agreed_in(visit: Visit, text: str) -> str | None:
     """The earlier session in which the participant agreed to a consent text (by its hash), or None."""
     for folder in runs(visit.folder.parent.parent, visit.folder.parent.name):
@@ -319,12 +204,6 @@ def agreed_in(visit: Visit, text: str) -> str | None:
             if line["event"] == "consent" and line.get("text", digest(as_object(head["study_data"].get("consent")).get(head["language"]))) == text:
                 return folder.name
     return None
-
-
-def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
-    """The participant's fields from all sessions; the latest values count."""
-    heads = sorted((read_head(folder) for folder in runs(study_folder, name)), key=lambda head: head["created"])
-    return {name: value for head in heads for name, value in head["fields"].items()}
 
 
 # -- beginning -----------------------------------------------------------------------------------------------------------------------------------------

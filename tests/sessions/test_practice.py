@@ -19,7 +19,7 @@ from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, prac
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen
 from spanlab.sessions.participant_flow import result_of
-from spanlab.sessions.studies.visit import states
+from spanlab.sessions.studies.visit_files import states
 
 
 class Seeing(AtTheWindow):

@@ -26,7 +26,7 @@ from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.online.offers import ParadigmOffer, StudyOffer
 from spanlab.sessions.session import planned_as_begun
 from spanlab.sessions.studies.study import load_study
-from spanlab.sessions.studies.visit import completed, read_head, states
+from spanlab.sessions.studies.visit_files import completed, read_head, states
 from spanlab.stimuli import Stimulus
 
 #: paradigm, way of answering, size of the screen in CSS pixels, pixels in one of them, trials

@@ -21,7 +21,7 @@ from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.studies.battery import Battery, NoConsentError
 from spanlab.sessions.studies.participants import people
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import states
+from spanlab.sessions.studies.visit_files import states
 
 
 def journal(folder: Path) -> list[dict[str, Any]]:

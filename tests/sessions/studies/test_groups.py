@@ -21,7 +21,8 @@ from spanlab.sessions.studies.groups import Assigner, assigner
 from spanlab.sessions.studies.participants import Person, people, register, withdraw
 from spanlab.sessions.studies.schema import Group
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import Wanted, check_wanted, foresee, read_head, sit_down
+from spanlab.sessions.studies.visit import Wanted, check_wanted, foresee, sit_down
+from spanlab.sessions.studies.visit_files import read_head
 
 TWO = """
 study: trained

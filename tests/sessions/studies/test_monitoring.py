@@ -17,7 +17,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.sessions.studies.monitoring import SILENT_S, Monitor
 from spanlab.sessions.studies.participants import find, withdraw
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import runs
+from spanlab.sessions.studies.visit_files import runs
 
 STUDY = """
 study: pair

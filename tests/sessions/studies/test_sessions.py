@@ -21,7 +21,8 @@ from spanlab.sessions import find_sessions, read_responses, read_session
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.participants import people, register
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import Wanted, check_wanted, read_head, runs, states
+from spanlab.sessions.studies.visit import Wanted, check_wanted
+from spanlab.sessions.studies.visit_files import read_head, runs, states
 
 linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
