@@ -5,6 +5,7 @@
 * The current folder is a temporary one, and whoever lists a folder in which others have their things (``/``, the home, the folder of temporary files) fails:
   a command that is pointed there reads every session on the computer.
 * ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
+* What earlier tests have loaded is not looked through again at every collection of garbage; trials at the window begin with one.
 * Every event that is recorded in the tests' own process is held against its model.
 * ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
 """
@@ -12,6 +13,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -89,6 +91,13 @@ def _inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     sys.addaudithook(_stay_inside)  # for good: hooks cannot be removed
     yield
     os.chdir(before)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> None:
+    """What was loaded so far is there to stay: a collection of garbage does not look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 recorder.CHECK_ALL = True

@@ -60,6 +60,7 @@ def written(folder: Path, text: str = FILE, **more: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_every_combination_is_a_session_and_the_same_command_goes_on(run: Run, tap: Tap, tmp_path: Path) -> None:
     path = written(tmp_path)
     status, out, err = run("replay", "--set-file", path, "--status", "--data", tmp_path / "data")

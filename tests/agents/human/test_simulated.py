@@ -36,6 +36,7 @@ def latest_ms(response: dict[str, Any]) -> float:
 
 
 @linux
+@pytest.mark.slow
 def test_what_the_observer_decides_is_what_the_window_records() -> None:
     found = simulate("capacity:2")
     for _ in range(5):  # a busy machine makes the hand wait between its note and its press: then once more

@@ -144,6 +144,7 @@ def test_options_differ_from_one_another_as_corrected_and_some_are_the_same_as_p
     assert fits([again, 20_000 - again], [share, 1 - share])
 
 
+@pytest.mark.slow
 def test_the_options_alone_tell_nothing_as_corrected_and_nearly_everything_as_published() -> None:
     """As published, the item is the one that differs from each other option in six cells; these differ from one another in up to twelve."""
     told = 0

@@ -74,6 +74,7 @@ def _account_is_the_servers_count(tmp_path: Path, blocks: int, concurrency: int,
     assert sum("begun" in line for line in read_transcript(folder)) == account["requests"]
 
 
+@pytest.mark.slow
 def test_with_faults_and_kills_the_account_is_the_servers_own_count(tmp_path: Path) -> None:
     _account_is_the_servers_count(tmp_path, 3, 4, [25])
 
