@@ -16,7 +16,7 @@ from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
-from .checkpoints_io.checkpoint import Checkpoint, load, member_for
+from .checkpoints_io.checkpoint import Checkpoint, family_of, load, member_for
 from .foreign import foreign_network
 from .foreign_agent import ForeignAgent
 from .inputs.frames import FrameStore
@@ -185,8 +185,10 @@ class NetworkAgent(BatchAgent):
         view = view_of(context)
         known = self.network.tasks
         if view.task not in known:
+            family = family_of(self.name.removeprefix("network:"))[1:]
+            tasks = [*known, *(task for one in family for task in load(one).network.tasks)]
             raise SpanLabError(
-                f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows {', '.join(known)}); "
+                f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows {', '.join(dict.fromkeys(tasks))}); "
                 "choose another network, or train one with spanlab train"
             )
         if known[view.task].outputs != view.head:

@@ -103,8 +103,13 @@ def shipped() -> list[str]:
     return sorted(entry.name.removesuffix(".pt") for entry in folder.iterdir() if entry.name.endswith(".pt")) if folder.is_dir() else []
 
 
+def family_of(name: str) -> list[str]:
+    """The networks that a name stands for: of those that ship, ``laptop`` stands for all whose names begin with ``laptop-``, too."""
+    return [name, *(one for one in shipped() if one.startswith(f"{name}-"))] if name in shipped() else [name]
+
+
 def member_for(name: str, tasks: Collection[str]) -> str:
-    """Which network a name stands for: of those that ship, ``laptop`` stands for all whose names begin with ``laptop-``, too.
+    """Which network a name stands for when it is given these tasks.
 
     Parameters
     ----------
@@ -115,7 +120,7 @@ def member_for(name: str, tasks: Collection[str]) -> str:
     str
         the first of the family that knows all tasks, and the name itself where none does or it has no family.
     """
-    family = [name, *(one for one in shipped() if one.startswith(f"{name}-"))] if name in shipped() else [name]
+    family = family_of(name)
     if len(family) == 1 or not tasks:
         return name
     return next((one for one in family if set(tasks) <= set(load(one).network.tasks)), name)
