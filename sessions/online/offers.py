@@ -25,10 +25,11 @@ from ..record.reader import read_session
 from ..runner import Runner
 from ..session import Request, Session, begin, complete, reopen, session_stem
 from ..studies.battery import Battery, NoConsentError
+from ..studies.groups import StudyFullError
 from ..studies.intake import answered, questions
-from ..studies.participants import Kind, misnamed
+from ..studies.participants import Kind, find, misnamed
 from ..studies.study import Study
-from ..studies.visit import Wanted, check_wanted, foresee, sit_down
+from ..studies.visit import Wanted, check_place, check_wanted, sit_down
 from ..studies.visit_files import completed, known_fields, runs
 
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
@@ -58,12 +59,18 @@ class FormQuestion:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a visit ends, in words for the participant."""
+    """How a visit ends, in words for the participant.
+
+    Parameters
+    ----------
+    code_label : what stands above the code, where it is no completion code
+    """
 
     title: str
     texts: tuple[str, ...]
     code: str = ""
     redirect: str = ""
+    code_label: str = ""
 
 
 class Host(Protocol):
@@ -103,6 +110,11 @@ class Offer(Protocol):
     @property
     def phones(self) -> bool:
         """Whether phones will do."""
+        ...
+
+    @property
+    def drop_out_s(self) -> float | None:
+        """A visit in which nothing happens for so long (s) is over; None where it goes on."""
         ...
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -149,6 +161,7 @@ class ParadigmOffer:
     keys: KeySetting = field(default_factory=KeySetting)
     looks: Looks = Looks()
     phones: bool = True
+    drop_out_s: float | None = None
 
     @property
     def title(self) -> str:
@@ -237,6 +250,11 @@ class StudyOffer:
         """Whether phones will do."""
         return self.study.online is None or self.study.online.phones == "allowed"
 
+    @property
+    def drop_out_s(self) -> float | None:
+        """As the study file has it."""
+        return self.study.drop_out_s
+
     @classmethod
     def checked(cls, study: Study, data: Path, kind: Kind = "person") -> StudyOffer:
         """The offer, if a page can do everything that the study file says.
@@ -263,19 +281,40 @@ class StudyOffer:
         if before and completed(before[-1]):
             return self._end(self.language)
         wanted = Wanted(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
-        if not before:
-            wanted = self._asked(wanted, host)
-        visit = foresee(self.study, self.data, wanted)
-        looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
-        battery = Battery(visit, host.seat(looks, visit.language), self.kind == "pilot")
-        battery.try_out()
-        battery.visit = visit = sit_down(self.study, self.data, wanted)[0]
-        host.recorded_in(visit.folder)
         try:
-            battery.run()
+            self._check_place(participant)
+            if not before:
+                wanted = self._asked(wanted, host)
+            with _BEGINNING:
+                self._check_place(participant)
+                visit = sit_down(self.study, self.data, wanted)[0]
+        except StudyFullError:
+            return self._full(wanted.language or self.language)
+        host.recorded_in(visit.folder)
+        looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
+        try:
+            Battery(visit, host.seat(looks, visit.language), self.kind == "pilot").run()
         except NoConsentError:
             return End(sentence("study.thanks", visit.language), (sentence("study.refused", visit.language),))
         return self._end(visit.language)
+
+    def _check_place(self, participant: str) -> None:
+        """Check that there is a place.
+
+        Raises
+        ------
+        StudyFullError
+            when there is none.
+        """
+        known = find(self.data / self.study.name, participant)
+        if known is None or known.kind == self.kind:
+            check_place(self.study, self.data, known, self.kind)
+
+    def _full(self, language: str) -> End:
+        full = None if self.study.online is None else self.study.online.full
+        code, redirect = ("", "") if full is None else (full.code or "", full.redirect or "")
+        title, text, label = (sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code"))
+        return End(title, (text,), code, redirect, label)
 
     def _end(self, language: str) -> End:
         online = self.study.online
@@ -297,6 +336,7 @@ class StudyOffer:
         typed: dict[str, str] = {}
         first = True
         while True:
+            self._check_place(wanted.participant)
             wrong = check_wanted(self.study, self.data, wanted, self.language)
             if amiss := {name: why for name, why in wrong.items() if name not in asked}:
                 raise SpanLabError("; ".join(f"{name}: {why}" for name, why in amiss.items()))

@@ -68,7 +68,7 @@ class Visit:
         #: names the visit in the addresses of its pictures: nobody else can guess it
         self.secret = secrets.token_urlsafe(24)
         self.screen = hello.screen.screen()
-        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s)
+        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s)
         self._offer, self._session, self._frames, self._seat, self._say = offer, hello.session, frames, seat, say
         self._agent: WindowAgent | None = None
         self._folder: Path | None = None
@@ -98,7 +98,10 @@ class Visit:
             # the page learns that it happened, and nothing else
             self._say(f"{self.participant}: the session stopped because of a fault in the program\n{traceback.format_exc()}")
             end = End(*self._words("stopped"))
-        content = {**asdict(end), "at_once": bool(end.redirect), "language": self._language, "words": words(self._language)}
+        texts = words(self._language)
+        if end.code_label:
+            texts["code"] = end.code_label
+        content = {"title": end.title, "code": end.code, "redirect": end.redirect, "at_once": bool(end.redirect), "language": self._language, "words": texts}
         self.channel.command("end", {**content, "texts": list(end.texts)})
 
     def _words(self, key: str) -> tuple[str, tuple[str, ...]]:

@@ -17,9 +17,14 @@ from ..people import seeds_taken, session_names
 from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
+from .groups import REFUSED
+from .participants import in_group, leave
 from .study import StudyParadigm
 from .visit import Visit, agreed_in
 from .visit_files import JOURNAL, read_head, read_journal, states
+
+#: Whoever looks whether a session is running holds its lock for a moment.
+_LOOKED_AT_S = 1.0
 
 
 class NoConsentError(SpanLabError):
@@ -65,7 +70,7 @@ class Battery:
         SpanLabError
             what the agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
         """
-        with only_writer(self.visit.folder):
+        with only_writer(self.visit.folder, patience_s=_LOOKED_AT_S):
             try:
                 if self._tried != self._for:
                     self.try_out()
@@ -135,6 +140,7 @@ class Battery:
             raise SpanLabError(f"{self.agent.name} cannot be asked for consent: it has no page with buttons")
         if decided == "refuse":
             self._note("refused", text=hashed)
+            leave(self.visit.folder.parent.parent, self.visit.person, REFUSED, self.now)
             self._page("thanks", self._say("refused"), "end")
             raise NoConsentError(str(self.visit.person.name))
         self._note("consent", text=hashed)
@@ -179,7 +185,7 @@ class Battery:
             "position": order.index(paradigm.name) + 1 if paradigm.name in order else None,
             "participant_number": visit.person.number,
             "fields": dict(visit.fields),
-            **({"group": visit.person.group, "place": visit.person.place} if visit.person.group else {}),
+            **in_group(visit.person),
         }
         group = {"group": visit.person.group} if visit.person.group else {}
         return Request(

@@ -17,7 +17,7 @@ from ..record.events import Event
 from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
 from .participants import people
 from .study import Study
-from .visit_files import JOURNAL, read_head, refused, runs
+from .visit_files import JOURNAL, changed_at, read_head, refused, runs
 
 #: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a break, or killed.
 SILENT_S = 120.0
@@ -97,7 +97,7 @@ class Monitor:
                 try:
                     seen += self._visit(folder, person.group, now)
                 except SpanLabError as error:
-                    seen.append(Watched(person.name, person.group, folder.name, "", "unreadable", _changed(folder), note=str(error)))
+                    seen.append(Watched(person.name, person.group, folder.name, "", "unreadable", changed_at(folder), note=str(error)))
         return sorted(seen, key=lambda one: one.sign)
 
     def _visit(self, folder: Path, group: str, now: float) -> Iterable[Watched]:
@@ -108,11 +108,11 @@ class Monitor:
         order = list(head["order"])
         found = [self._session(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
         if date := refused(folder):
-            return [*found, Watched(*who, "", "refused", _changed(folder), note=f"consent refused {date}")]
+            return [*found, Watched(*who, "", "refused", changed_at(folder), note=f"consent refused {date}")]
         if found:
             return found
         begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
-        return [Watched(*who, "", "not begun", _changed(folder), note=begun)]
+        return [Watched(*who, "", "not begun", changed_at(folder), note=begun)]
 
     def _session(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> Watched:
         """One ordinary session."""
@@ -121,7 +121,7 @@ class Monitor:
             known, size = self._read.get(folder), (stat.st_size, stat.st_mtime_ns)
             sign = stat.st_mtime
         except OSError:
-            known, size, sign = None, (0, 0), _changed(folder)
+            known, size, sign = None, (0, 0), changed_at(folder)
         if known is None or known[0] != size:
             try:
                 known = size, _watched(folder, who, order, sign)
@@ -134,12 +134,6 @@ class Monitor:
 
 def _silent(one: Watched) -> Watched:
     return replace(one, state="silent", note="; ".join(filter(None, (one.note, "at a page or in a break, or killed"))))
-
-
-def _changed(folder: Path) -> float:
-    """When something in a folder was last written."""
-    times = [path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()]
-    return max(times, default=0.0)
 
 
 def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign: float) -> Watched:

@@ -1,7 +1,8 @@
 """Who takes part in a study: identifiers, numbers that are given once and never again, and people who have withdrawn.
 
 The file ``participants.jsonl`` in the data folder of the study holds one line for each of these; lines are only ever added (one exception: an identifier that
-is to be forgotten after a withdrawal).
+is to be forgotten after a withdrawal). Besides, lines say who has left a place to others (a drop-out, or somebody who does not agree to take part), and who
+has come back to one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from ...core.atomic_files import append_line, json_line, only_writer, read_lines, sync_folder, write_whole
 from ...core.errors import SpanLabError
@@ -41,7 +42,9 @@ class Person:
     at : when the number was given (UTC)
     withdrawn : when the person withdrew, or empty
     sessions : how many ordinary sessions were removed then
-    group, place : in a study with groups the person's group, and the place in it (from 1)
+    group, place : in a study with groups the person's group, and the place in it (from 1); in a study for so many people, the place in the study
+    since : when the place was given, for the last time (UTC)
+    left, why : when somebody else might have the place (UTC), and why: the person dropped out, or refused; empty for who has it
     """
 
     name: str | None
@@ -52,6 +55,14 @@ class Person:
     sessions: int = 0
     group: str = ""
     place: int = 0
+    since: str = ""
+    left: str = ""
+    why: str = ""
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the person has a place in the study: neither withdrawn nor gone."""
+        return not self.withdrawn and not self.left
 
     @property
     def turn(self) -> int:
@@ -94,10 +105,15 @@ def people(folder: Path) -> list[Person]:
         try:
             key = (line["kind"], line["number"])
             if line["event"] == "registered" and key not in registered:
-                registered[key] = Person(line["participant"], line["number"], line["kind"], line["at"], group=line.get("group", ""), place=line.get("place", 0))
+                group, place = line.get("group", ""), line.get("place", 0)
+                registered[key] = Person(line["participant"], line["number"], line["kind"], line["at"], group=group, place=place, since=line["at"])
             elif line["event"] == "withdrew":
                 before = registered[key]
                 registered[key] = replace(before, name=line["participant"], withdrawn=line["at"], sessions=line["sessions"])
+            elif line["event"] == "left":
+                registered[key] = replace(registered[key], left=line["at"], why=line["why"])
+            elif line["event"] == "returned":
+                registered[key] = replace(registered[key], left="", why="", since=line["at"])
             else:
                 raise KeyError("event")
         except (KeyError, TypeError):
@@ -138,25 +154,61 @@ def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language:
     return sentence("wrong.number_gone" if other.withdrawn else "wrong.number_taken", language, number=number, name=other.name)
 
 
-#: Gives the group of the next participant and the place in it, from everybody who has come, the kind and the number.
-Assign = Callable[[Iterable[Person], Kind, int], tuple[str, int]]
+class Assign(Protocol):
+    """Gives places. Called under the lock that gives numbers, so that nobody else takes the same place."""
+
+    def __call__(self, everybody: Iterable[Person], kind: Kind, number: int) -> tuple[str, int]:
+        """The group of the next participant and the place in it, from everybody who has come, the kind and the number."""
+        ...
+
+    def leavers(self, everybody: Iterable[Person]) -> Iterable[tuple[Person, str]]:
+        """Who has a place and is gone, and why."""
+        ...
+
+    def check_return(self, everybody: Iterable[Person], person: Person) -> None:
+        """Check that there is a place for somebody who comes back after the place was given up.
+
+        Raises
+        ------
+        SpanLabError
+            when there is none.
+        """
+        ...
 
 
-def register(
-    folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now, assign: Assign = lambda everybody, kind, number: ("", 0)
-) -> Person:
+class AnyNumber:
+    """A study for everybody who comes, without groups."""
+
+    def __call__(self, everybody: Iterable[Person], kind: Kind, number: int) -> tuple[str, int]:
+        """No group."""
+        return "", 0
+
+    def leavers(self, everybody: Iterable[Person]) -> Iterable[tuple[Person, str]]:
+        """Nobody: there are no places that somebody else might want."""
+        return ()
+
+    def check_return(self, everybody: Iterable[Person], person: Person) -> None:
+        """Everybody may come back."""
+
+
+ANY_NUMBER = AnyNumber()
+
+
+def register(folder: Path, name: str, kind: Kind, number: int | None = None, now: Callable[[], str] = utc_now, assign: Assign = ANY_NUMBER) -> Person:
     """Give a person a number once: the requested one, or the next free one. A person who has one keeps it. It is on the disk when this returns.
+
+    Places of people who have gone become free first. One of them who comes back has the old number, group and place again, if the study is not full.
 
     Parameters
     ----------
     folder : data folder of the study; made when it is missing
     name : identifier; empty for simulated participants, who are named by their number
-    assign : gives the group in a study with groups; called under the lock, so that nobody else gets the same place
+    assign : gives groups and places
 
     Raises
     ------
     SpanLabError
-        when the number is taken, or the folder cannot be written.
+        when the number is taken, the study is full, or the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -164,7 +216,13 @@ def register(
         raise SpanLabError(f"cannot write {folder}: {error.strerror or error}; choose another folder with --data") from None
     with only_writer(folder, _PATIENCE_S):
         _sweep(folder)
+        for person, why in [*assign.leavers(people(folder))]:
+            append_line(folder / _FILE, {**_note("left", person), "at": now(), "why": why})
         known = find(folder, name) if name else None
+        if known is not None and known.left and not known.withdrawn:
+            assign.check_return(people(folder), known)
+            append_line(folder / _FILE, {**_note("returned", known), "at": (at := now())})
+            return replace(known, left="", why="", since=at)
         if known is not None:
             return known
         if lost := unknown(folder):
@@ -178,10 +236,34 @@ def register(
             raise SpanLabError(trouble)
         given = number if number is not None else next_number(everybody, kind)
         group, place = assign(everybody, kind, given)
-        person = Person(name or named_by_number(kind, given), given, kind, now(), group=group, place=place)
+        at = now()
+        person = Person(name or named_by_number(kind, given), given, kind, at, group=group, place=place, since=at)
         line = {"event": "registered", "participant": person.name, "number": given, "kind": kind, "at": person.at}
-        append_line(folder / _FILE, {**line, "group": group, "place": place} if group else line)
+        append_line(folder / _FILE, {**line, **in_group(person)})
         return person
+
+
+def in_group(person: Person) -> dict[str, Any]:
+    """The group of a person and the place, for a record; nothing where there is none."""
+    return {**({"group": person.group} if person.group else {}), **({"place": person.place} if person.place else {})}
+
+
+def _note(event: str, person: Person) -> dict[str, Any]:
+    return {"event": event, "number": person.number, "kind": person.kind, "participant": person.name}
+
+
+def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_now) -> None:
+    """Note that somebody has left the place to others; nothing for who has none.
+
+    Raises
+    ------
+    SpanLabError
+        when the folder cannot be written.
+    """
+    with only_writer(folder, _PATIENCE_S):
+        known = next((one for one in people(folder) if (one.kind, one.number) == (person.kind, person.number)), None)
+        if known is not None and known.takes_part and known.place:
+            append_line(folder / _FILE, {**_note("left", known), "at": now(), "why": why})
 
 
 def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, now: Callable[[], str] = utc_now) -> None:
@@ -201,8 +283,7 @@ def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, 
     """
     with only_writer(folder, _PATIENCE_S):
         if not person.withdrawn:
-            note = {"event": "withdrew", "number": person.number, "kind": person.kind, "participant": person.name}
-            append_line(folder / _FILE, {**note, "at": now(), "sessions": sessions})
+            append_line(folder / _FILE, {**_note("withdrew", person), "at": now(), "sessions": sessions})
         try:
             if person.name is not None and (folder / person.name).exists():
                 (folder / person.name).rename(folder / f"{_GONE}{person.kind}-{person.number}")

@@ -66,12 +66,25 @@ class RefractoryTimes(_Part):
     other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="delay for another one; 0 for none")
 
 
+_Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+_Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
+
+
+class Full(_Part):
+    """How a visit ends that comes when there is no place left."""
+
+    code: _Code | None = Field(default=None, description="code that is shown to somebody for whom there is no place")
+    redirect: _Address | None = Field(default=None, description="address to which somebody is sent for whom there is no place")
+
+
 class Online(_Part):
     """How people take part in a browser (spanlab serve)."""
 
-    code: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")] | None = Field(default=None, description="completion code, shown at the end of a session")
-    redirect: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)] | None = Field(
-        default=None, description="address to which participants are sent at the end of a session"
+    code: _Code | None = Field(default=None, description="completion code, shown at the end of a session")
+    redirect: _Address | None = Field(default=None, description="address to which participants are sent at the end of a session")
+    full: Full | None = Field(default=None, description="code and redirect for somebody for whom there is no place")
+    drop_out_minutes: Annotated[float, Field(ge=1, le=100_000)] | None = Field(
+        default=None, description="who has not finished a session and gives no sign for so many minutes counts as a drop-out, and the place becomes free"
     )
     phones: Literal["allowed", "refused"] = Field(default="allowed", description="whether participants may use a phone")
 
@@ -93,6 +106,7 @@ class StudyFile(_Part):
     groups: Annotated[list[Named[Group]], Field(min_length=2, max_length=50)] | None = Field(
         default=None, description="groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who has come"
     )
+    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="at most so many participants; no limit if not given")
     keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and other keys, by answer")
     display: str | None = Field(default=None, description="display file (relative to the study file) that sessions cite; options override it")
     theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options override it")
@@ -109,7 +123,7 @@ class StudyFile(_Part):
         default=None, description="page with two buttons before the first paradigm, by language; asked once, and again if the text differs"
     )
     debrief: Texts | None = Field(default=None, description="page after the last paradigm of the last session, by language")
-    online: Online | None = Field(default=None, description="how people take part in a browser: completion code, redirect, phones")
+    online: Online | None = Field(default=None, description="how people take part in a browser: completion code, redirect, phones, drop-outs")
     fields: Annotated[list[Named[FieldPart]], Field(max_length=100)] = Field(
         default_factory=list[Named[FieldPart]], description=f"what is asked about a participant: {', '.join(COMMON)}, or your own fields"
     )

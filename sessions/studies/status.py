@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
-from .groups import group_counts
+from .groups import REFUSED, group_counts
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
 from .visit_files import State, completed, read_head, refused, runs, states
@@ -56,6 +56,8 @@ def overview(study: Study, data: Path) -> Overview:
     rows += [("?", name, *empty, f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
     others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
     summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
+    if study.people is not None:
+        summary += f"\nplaces: {sum(person.takes_part for person in counted)} of {study.people} taken"
     if grouped:
         summary += f"\ngroups: {group_counts(study.groups, everybody)}"
     return Overview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, "finished", "note"), tuple(rows), summary)
@@ -76,8 +78,13 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
     more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
     consent = f"consent refused {date}" if (date := refused(folder)) else ""
-    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, *more)))
+    notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, _gone(person), *more)))
     return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)
+
+
+def _gone(person: Person) -> str:
+    """That somebody has left the place to others; a refusal of consent is told by itself."""
+    return f"{person.why} {person.left[:10]}, the place is free" if person.left and person.why != REFUSED else ""
 
 
 def _cell(state: State | None, planned: bool) -> str:

@@ -83,6 +83,13 @@ class Study:
     debrief: Mapping[str, str] | None
     fields: tuple[FieldPart, ...]
     online: Online | None
+    people: int | None
+
+    @property
+    def drop_out_s(self) -> float | None:
+        """Without a sign for so long (s), somebody who has not finished counts as a drop-out; None where nobody does."""
+        minutes = None if self.online is None else self.online.drop_out_minutes
+        return None if minutes is None else 60.0 * minutes
 
     def of_group(self, name: str) -> Study:
         """The study as a group takes it: its paradigms, with its levels; in a study without groups (no name) as it is.
@@ -246,6 +253,7 @@ def build_study(document: Document, file: Path) -> Study:
         debrief=checked.debrief,
         fields=tuple(fields),
         online=checked.online,
+        people=checked.people,
     )
     if amiss_in_groups := [document.problem(path, message) for path, message in _groups_amiss(built)]:
         raise ParadigmError(in_order(amiss_in_groups))

@@ -18,8 +18,8 @@ from ..record.reader import read_session
 from ..sent import sentences_for_people
 from ..session import utc_now
 from .fields import read_typed
-from .groups import assigner, group_counts
-from .participants import Kind, Person, find, misnamed, named_by_number, next_number, number_taken, people, register
+from .groups import StudyFullError, assigner, group_counts
+from .participants import Kind, Person, find, in_group, misnamed, named_by_number, next_number, number_taken, people, register
 from .study import Study, StudyParadigm, study_from_data
 from .visit_files import HEAD, JOURNAL, completed, known_fields, read_head, read_journal, runs, states
 
@@ -105,8 +105,8 @@ def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en")
         trouble = misnamed(name, language)
         person = find(folder, name) if trouble is None else None
         trouble = trouble or (_stranger(person, name, wanted.kind, language) or _of_no_group(study, folder, person, wanted, language) if person else None)
-        if trouble is None and person is None:
-            trouble = _no_place(study, folder, wanted.kind, language)
+        if trouble is None:
+            trouble = _no_place(study, data, person, wanted.kind, language)
         if trouble:
             wrong["participant"] = trouble
     typed = wanted.session.strip()
@@ -143,12 +143,32 @@ def _stranger(person: Person, name: str, kind: Kind, language: str) -> str | Non
     return sentence(f"wrong.is_{person.kind}", language, name=name) if person.kind != kind else None
 
 
-def _no_place(study: Study, folder: Path, kind: Kind, language: str) -> str | None:
+def check_place(study: Study, data: Path, person: Person | None, kind: Kind) -> None:
+    """Check that there is a place for somebody who comes, or comes back after the place was given up.
+
+    Raises
+    ------
+    StudyFullError
+        when there is none.
+    """
+    assign = assigner(study, data)
+    everybody = assign.as_now(people(data / study.name))
+    if person is None:
+        assign(everybody, kind, next_number(everybody, kind))
+        return
+    known = next(one for one in everybody if (one.kind, one.number) == (person.kind, person.number))
+    if known.left and not known.withdrawn:
+        assign.check_return(everybody, known)
+
+
+def _no_place(study: Study, data: Path, person: Person | None, kind: Kind, language: str) -> str | None:
     """Why nobody else can take part, or None."""
-    everybody = people(folder)
     try:
-        assigner(study)(everybody, kind, next_number(everybody, kind))
-    except SpanLabError:
+        check_place(study, data, person, kind)
+    except StudyFullError:
+        everybody = assigner(study, data).as_now(people(data / study.name))
+        if study.people is not None and (count := sum(one.kind == "person" and one.takes_part for one in everybody)) >= study.people:
+            return sentence("wrong.full_study", language, n=count, people=study.people)
         return sentence("wrong.full", language, groups=group_counts(study.groups, everybody))
     return None
 
@@ -222,7 +242,8 @@ def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
     person = find(folder, name) if name else None
     if person is None:
         number = int(wanted.number) if wanted.number.strip() else next_number(people(folder), wanted.kind)
-        group, place = assigner(study)(people(folder), wanted.kind, number)
+        assign = assigner(study, data)
+        group, place = assign(assign.as_now(people(folder)), wanted.kind, number)
         person = Person(name or named_by_number(wanted.kind, number), number, wanted.kind, "", group=group, place=place)
     return _seated(study, folder, person, wanted)[0]
 
@@ -237,7 +258,7 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
     """
     _check(study, data, wanted)
     folder = data / study.name
-    person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now, assigner(study))
+    person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now, assigner(study, data))
     with only_writer(folder, patience_s=20):
         visit, goes_on = _seated(study, folder, person, wanted)
         if goes_on:
@@ -290,7 +311,7 @@ def _head(visit: Visit, created: str) -> dict[str, Any]:
         "participant": person.name,
         "participant_number": person.number,
         "kind": person.kind,
-        **({"group": person.group, "place": person.place} if person.group else {}),
+        **in_group(person),
         "order": [one.name for one in visit.order],
         "language": visit.language,
         "fields": dict(visit.fields),

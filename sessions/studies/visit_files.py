@@ -105,6 +105,17 @@ def states(folder: Path) -> dict[str, State]:
     return dict(sorted(progress.items()))
 
 
+def last_sign(folder: Path) -> float:
+    """When something was last written in a session of a study (seconds since the epoch); 0 for never."""
+    return max((changed_at(folder), *(changed_at(path.parent) for path in folder.glob("[!.]*/session.json"))))
+
+
+def changed_at(folder: Path) -> float:
+    """When a record in a folder was last written (seconds since the epoch); 0 for never."""
+    times = [path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()]
+    return max(times, default=0.0)
+
+
 def completed(folder: Path) -> bool:
     """Whether every paradigm of a session is finished."""
     progress = states(folder)

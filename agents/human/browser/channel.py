@@ -60,9 +60,10 @@ class Channel:
     epoch : names this session thread; events for an earlier one belong to a trial that does not count any more
     keep : keeps an event that comes too late to count; it is on the disk when this returns
     patience_s : for how long a session waits for a page that is gone
+    idle_s : for how long it waits for a page that is there and tells nothing; None for ever
     """
 
-    def __init__(self, epoch: str, keep: Callable[[PageEvent], None], patience_s: float = 600.0) -> None:
+    def __init__(self, epoch: str, keep: Callable[[PageEvent], None], patience_s: float = 600.0, idle_s: float | None = None) -> None:
         self.epoch = epoch
         self._keep, self._patience = keep, patience_s
         self._changed = threading.Condition()
@@ -73,7 +74,8 @@ class Channel:
         self._taken: dict[str, bool] = {}
         self._send: Send | None = None
         self._instance = ""
-        self._since = time.monotonic()
+        self._since = self._told_at = time.monotonic()
+        self._idle = idle_s
         self._begun = False
         self._cut = self._closed = ""
 
@@ -131,6 +133,8 @@ class Channel:
                     raise PageGone(self._closed)
                 if self._send is None and time.monotonic() - self._since > self._patience:
                     raise PageGone("the page was closed")
+                if self._idle is not None and time.monotonic() - self._told_at > self._idle:
+                    raise PageGone(f"nothing has happened at the page for {self._idle / 60:g} minutes")
                 self._changed.wait(_LOOK_S)
 
     def cut_body(self, command: int) -> Mapping[str, Any] | None:
@@ -179,6 +183,7 @@ class Channel:
     def take(self, event: PageEvent) -> None:
         """Take an event of the page. One that was taken before does nothing; one that comes too late to count is kept beside the record."""
         with self._changed:
+            self._told_at = time.monotonic()
             if event.name in self._taken:
                 if self._taken[event.name]:
                     self._acknowledge([event.name])

@@ -268,7 +268,7 @@ def test_mistakes_in_groups_are_told(tmp_path: Path, groups: str, message: str) 
 
 def test_a_full_study_says_so_before_anybody_sits_down(data: Path, tmp_path: Path) -> None:
     study = study_in(tmp_path, TWO[: TWO.index("groups:")] + "groups: [{name: a, people: 1}, {name: b, people: 1}]\n")
-    assert assigner(study)([], "person", 1)[0] in "ab"
+    assert assigner(study, data)([], "person", 1)[0] in "ab"
     for name in ("p01", "p02"):
         sit_down(study, data, Wanted(name, "1"))
     with pytest.raises(SpanLabError, match=r"participant: every group is full \(a 1 of 1, b 1 of 1\)"):

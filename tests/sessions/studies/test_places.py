@@ -1,0 +1,225 @@
+"""Places of a study: so many people and no more, balanced when they come all at once, and free again when somebody has gone."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import command_line
+from study_files import Guest, study_in, take
+
+from spanlab.agents.base import WindowAgent
+from spanlab.core.atomic_files import only_writer, read_lines
+from spanlab.core.errors import SpanLabError
+from spanlab.core.locale import sentence
+from spanlab.sessions.online.offers import End, FormQuestion, Looks, StudyOffer
+from spanlab.sessions.studies import participants
+from spanlab.sessions.studies.groups import DROPPED_OUT, REFUSED, StudyFullError, assigner
+from spanlab.sessions.studies.participants import Person, find, people, register
+from spanlab.sessions.studies.study import Study
+from spanlab.sessions.studies.visit import Wanted, check_wanted, sit_down
+from spanlab.sessions.studies.visit_files import runs
+
+STUDY = """
+study: crowd
+title: A crowd
+paradigms:
+  - {paradigm: sfr, set: {list_length: 1}, trials: 1, practice: false}
+  - {paradigm: vsr, set: {list_length: 2}, trials: 1, practice: false}
+order: latin_square
+"""
+GROUPS = "groups: [training, control]\n"
+LONG_AGO = "2020-01-01T00:00:00.000+00:00"
+
+
+class Away(SpanLabError):
+    """Has closed the page before the first one came."""
+
+
+class AtTheDoor:
+    """Looks after a visit that ends where its participant would sit down, or after all of it."""
+
+    def __init__(self, guest: Guest | None = None) -> None:
+        self.guest, self.asked = guest, list[str]()
+
+    def seat(self, looks: Looks, language: str) -> WindowAgent:
+        if self.guest is None:
+            raise Away
+        return self.guest
+
+    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        self.asked += [question.name for question in asked]
+        return dict.fromkeys(self.asked, "23")
+
+    def recorded_in(self, folder: Path) -> None:
+        pass
+
+
+def come(study: Study, data: Path, name: str, guest: Guest | None = None) -> End | None:
+    """How the visit of somebody ends; None where a place was given and nothing else."""
+    try:
+        return StudyOffer(study, data).take(name, "", AtTheDoor(guest))
+    except Away:
+        return None
+
+
+def all_at_once(arrive: Callable[[str], object], count: int) -> list[object]:
+    """What becomes of so many who come at the same moment."""
+    together, outcomes = threading.Barrier(count), list[object]()
+
+    def arrives(name: str) -> None:
+        together.wait()
+        try:
+            outcomes.append(arrive(name))
+        except Exception as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=arrives, args=(f"p{n}",)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    return outcomes
+
+
+def ages(study: Study, data: Path, name: str) -> None:
+    """Nothing is heard of somebody for years."""
+    for path in (data / study.name / name).rglob("*.json*"):
+        os.utime(path, (1e9, 1e9))
+
+
+def orders(study: Study, everybody: Iterable[Person]) -> Counter[tuple[str, ...]]:
+    return Counter((person.group, *(one.name for one in study.order_for(person.turn, 1))) for person in everybody)
+
+
+def test_of_forty_who_come_at_once_thirty_six_find_places_and_groups_and_orders_are_balanced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, data = study_in(tmp_path, STUDY + GROUPS + "people: 36\n"), tmp_path / "data"
+    slowly(monkeypatch)
+    outcomes = all_at_once(lambda name: come(study, data, name), 40)
+    assert not [one for one in outcomes if isinstance(one, Exception)]
+    assert sum(isinstance(one, End) and one.title == sentence("online.no_place_title", "en") for one in outcomes) == 4
+    there = people(data / study.name)
+    assert sorted(person.number for person in there) == list(range(1, 37))
+    assert sorted((person.group, person.place) for person in there) == [(group, n) for group in ("control", "training") for n in range(1, 19)]
+    assert set(orders(study, there).values()) == {9}
+    assert len(orders(study, there)) == 4
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between reading who is there and writing who comes, there is time for somebody else."""
+    read = participants.people
+
+    def people_slowly(folder: Path) -> list[Person]:
+        there = read(folder)
+        time.sleep(0.002)
+        return there
+
+    monkeypatch.setattr(participants, "people", people_slowly)
+
+
+def test_without_the_lock_numbers_would_be_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above notices races."""
+    slowly(monkeypatch)
+    monkeypatch.setattr(participants, "only_writer", lambda folder, patience_s=0.0: nullcontext())
+    study = study_in(tmp_path, STUDY + GROUPS)
+    all_at_once(lambda name: register(tmp_path / "data", name, "person", assign=assigner(study, tmp_path)), 40)
+    given = [line["number"] for line in read_lines(tmp_path / "data" / "participants.jsonl")]
+    assert len(set(given)) < len(given)
+
+
+def test_who_finds_no_place_is_told_before_anything_is_asked_and_gets_the_code_for_that(tmp_path: Path) -> None:
+    online = "online: {code: DONE, full: {code: FULL7, redirect: 'https://example.org/full'}}\nfields: [age]\n"
+    study, data = study_in(tmp_path, STUDY + "people: 1\n" + online), tmp_path / "data"
+    assert come(study, data, "first") is None
+    late = AtTheDoor()
+    end = StudyOffer(study, data).take("late", "", late)
+    assert (end.code, end.redirect, late.asked) == ("FULL7", "https://example.org/full", [])
+    assert end.texts == (sentence("online.no_place", "en"),)
+    assert find(data / study.name, "late") is None
+    assert not (data / study.name / "late").exists()
+    assert "study is full (1 of 1 people)" in check_wanted(study, data, Wanted("late", fields={"age": "23"}))["participant"]
+    assert come(study, data, "first") is None, "who has a place comes back to it"
+    assert sit_down(study, data, Wanted("pilot1", fields={"age": "23"}, kind="pilot"))[0].person.number == 1, "pilots take nobody's place"
+
+
+def test_a_drop_out_leaves_the_place_after_the_declared_time_and_may_have_it_again(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path, STUDY + "people: 2\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
+    take(study, data, "stays", guest=Guest(), fields={})
+    sit_down(study, data, Wanted("gone"), now=lambda: LONG_AGO)
+    folder = data / study.name
+    assert [(one.name, one.place) for one in people(folder)] == [("stays", 1), ("gone", 2)]
+    end = come(study, data, "third")
+    assert end is not None, "its files are new: it has given a sign"
+    ages(study, data, "gone")
+    ages(study, data, "stays")
+    with only_writer(runs(folder, "gone")[0]):
+        assert come(study, data, "third") is not None, "a session that runs is no drop-out, however long nothing is written"
+    assert come(study, data, "third") is None
+    everybody = {str(one.name): one for one in people(folder)}
+    assert (everybody["third"].number, everybody["third"].place) == (3, 2), "a number of its own, and the place with its order"
+    assert (everybody["gone"].takes_part, everybody["gone"].why) == (False, DROPPED_OUT)
+    assert everybody["stays"].takes_part, "who has finished keeps the place"
+    assert study.order_for(everybody["third"].turn, 1) == study.order_for(everybody["gone"].turn, 1)
+    end = come(study, data, "gone")
+    assert end is not None
+    assert end.title == sentence("online.no_place_title", "en")
+    more = study_in(tmp_path, STUDY + "people: 3\nonline: {drop_out_minutes: 90}\n")
+    assert come(more, data, "gone") is None
+    back = find(folder, "gone")
+    assert back is not None
+    assert (back.takes_part, back.number, back.place) == (True, 2, 2)
+    assert come(more, data, "fourth") is not None, "the time begins anew when somebody comes back"
+
+
+def test_who_refuses_leaves_the_place_at_once(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path, STUDY + "people: 1\nconsent: {en: Do you agree?}\n"), tmp_path / "data"
+
+    def refuses() -> Guest:
+        guest = Guest()
+        guest.decides = ["refuse"]
+        return guest
+
+    end = come(study, data, "no", refuses())
+    assert end is not None
+    assert (end.code, end.texts) == ("", (sentence("study.refused", "en"),))
+    refused = find(data / study.name, "no")
+    assert refused is not None
+    assert (refused.takes_part, refused.why) == (False, REFUSED)
+    assert come(study, data, "no", refuses()) is not None, "somebody may think again, as long as there is room"
+    assert come(study, data, "yes", Guest()) is not None
+    thanked = come(study, data, "no", Guest())
+    assert thanked is not None
+    assert thanked.title == sentence("online.no_place_title", "en")
+    assert [(one.name, one.takes_part) for one in people(data / study.name)] == [("no", False), ("yes", True)]
+
+
+def test_a_study_that_counts_no_places_is_recorded_as_ever(tmp_path: Path) -> None:
+    study, data = study_in(tmp_path, STUDY), tmp_path / "data"
+    sit_down(study, data, Wanted("p01"))
+    (line,) = read_lines(data / study.name / "participants.jsonl")
+    assert set(line) == {"event", "participant", "number", "kind", "at"}
+    limited = study_in(tmp_path, STUDY + "people: 2\n")
+    sit_down(limited, data, Wanted("p02"))
+    assert [one.turn for one in people(data / study.name)] == [1, 2], "people without places count by their numbers"
+    with pytest.raises(StudyFullError):
+        assigner(limited, data)(people(data / study.name), "person", 3)
+
+
+def test_status_says_how_many_places_are_taken_and_who_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    study, data = study_in(tmp_path, STUDY + "people: 2\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
+    sit_down(study, data, Wanted("gone"), now=lambda: LONG_AGO)
+    ages(study, data, "gone")
+    for name in ("p02", "p03"):
+        assert come(study, data, name) is None
+    run: Any = command_line(tmp_path, monkeypatch, capsys)
+    status, printed, err = run("status", "study.yaml")
+    assert status == 0, err
+    assert "places: 2 of 2 taken" in printed
+    assert "dropped out" in next(line for line in printed.splitlines() if " gone " in line)
