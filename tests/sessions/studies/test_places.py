@@ -39,7 +39,7 @@ GROUPS = "groups: [training, control]\n"
 LONG_AGO = "2020-01-01T00:00:00.000+00:00"
 
 
-class Away(SpanLabError):
+class AwayError(SpanLabError):
     """Has closed the page before the first one came."""
 
 
@@ -51,7 +51,7 @@ class AtTheDoor:
 
     def seat(self, looks: Looks, language: str) -> WindowAgent:
         if self.guest is None:
-            raise Away
+            raise AwayError
         return self.guest
 
     def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
@@ -66,7 +66,7 @@ def come(study: Study, data: Path, name: str, guest: Guest | None = None) -> End
     """How the visit of somebody ends; None where a place was given and nothing else."""
     try:
         return StudyOffer(study, data).take(name, "", AtTheDoor(guest))
-    except Away:
+    except AwayError:
         return None
 
 
