@@ -10,7 +10,7 @@ from typing import Any
 
 from ..agents.base import Agent
 from ..core.errors import SpanLabError
-from ..core.extras import installed, need
+from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin
@@ -112,7 +112,7 @@ def _parts(me: bool) -> set[str]:
         if all(installed(package) for package in packages if package != "Xlib" or not me):
             there.add(extra)
         else:
-            print(f"· without {what}: it needs packages that are not installed; install them with: pip install 'spanlab[{extra}]'", flush=True)
+            print(f"· without {what}: it needs packages that are not installed; {how_to_install(extra).replace('install it', 'install them')}", flush=True)
     return there
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 
 from .errors import SpanLabError
@@ -26,6 +27,17 @@ def installed(package: str) -> bool:
         return False
 
 
+def how_to_install(extra: str) -> str:
+    """How to install an extra, as the end of a sentence; PsychoPy does not run on every Python that the rest runs on.
+
+    >>> how_to_install("chat")
+    "install it with: pip install 'spanlab[chat]'"
+    """
+    if extra == "lab" and sys.version_info >= (3, 13):
+        return f"PsychoPy does not support Python {sys.version_info[0]}.{sys.version_info[1]}: install 'spanlab[lab]' with Python 3.11 or 3.12"
+    return f"install it with: pip install 'spanlab[{extra}]'"
+
+
 def need(extra: str, package: str, what: str) -> None:
     """See to it that a package of an extra is installed.
 
@@ -41,4 +53,4 @@ def need(extra: str, package: str, what: str) -> None:
         when it is not, with how to install it.
     """
     if not installed(package):
-        raise SpanLabError(f"{what} needs {_PACKAGES[extra][package]}, which is not installed; install it with: pip install 'spanlab[{extra}]'")
+        raise SpanLabError(f"{what} needs {_PACKAGES[extra][package]}, which is not installed; {how_to_install(extra)}")

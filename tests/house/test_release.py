@@ -102,7 +102,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"wheel": next(out.glob("*.whl")), "sdist": next(out.glob("*.tar.gz"))}
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.12"])
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_wheel_alone_replays_analyses_and_reports(built: dict[str, Path], environment: Path, tmp_path: Path, version: str) -> None:
     programs = installed(environment, version, str(built["wheel"]))
     there = subprocess.run([programs / "python", "-c", "import torch"], capture_output=True, text=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....core.errors import SpanLabError
-from ....core.extras import need
+from ....core.extras import how_to_install, need
 from ....stimuli.scene import BACKGROUND
 from .frames import NO_VSYNC_HZ, FrameGrid, Refreshes
 
@@ -92,7 +92,7 @@ def import_psychopy() -> Any:
     try:
         from psychopy import logging, visual
     except ImportError as error:
-        raise SpanLabError(f"PsychoPy cannot be loaded ({error}); install it with: pip install 'spanlab[lab]'") from error
+        raise SpanLabError(f"PsychoPy cannot be loaded ({error}); {how_to_install('lab')}") from error
     except Exception as error:  # pyglet raises its own kinds when a display does not answer
         raise SpanLabError(_unreachable(error)) from error
     logging.console.setLevel(logging.ERROR)
