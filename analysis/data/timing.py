@@ -243,6 +243,16 @@ def verdict(session: SessionTiming) -> Verdict:
     return Verdict(not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), numbers, tuple(look))
 
 
+def timing_in_short(folder: Path) -> str:
+    """The verdict on the timing of a session in a few words: ``pass``, or ``look`` with the numbers; empty where nothing was shown for a given time."""
+    timing = session_timing(folder)
+    if timing is None:
+        return ""
+    judged = verdict(timing)
+    timed, off = len(timing.displays.timed), sum(bool(display.off) for display in timing.displays.timed)
+    return "pass" if judged.holds else f"look ({timed - off} of {timed} displays on plan, {_plural(len(judged.look), 'remark')})"
+
+
 def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 

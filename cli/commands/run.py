@@ -200,6 +200,8 @@ def serve(
         need("web", package, "spanlab serve")
     import uvicorn
 
+    from ...analysis.data.timing import timing_in_short
+    from ...sessions.online.board import MonitorBoard
     from ...sessions.online.offers import Looks, Offer, ParadigmOffer, StudyOffer
     from ...sessions.online.server import MOST_BYTES, make_app
     from ...sessions.online.visits import VisitDesk
@@ -235,8 +237,9 @@ def serve(
     except OSError as error:
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
     desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most)
+    board = MonitorBoard(desk, timing_in_short)
     config = uvicorn.Config(
-        make_app(desk),
+        make_app(desk, board),
         host=host,
         port=port,
         log_level="error",
@@ -248,6 +251,7 @@ def serve(
     )
     shown = f"[{host}]" if ":" in host else host
     print(f"{offer.title}: http://{shown}:{port}/?participant=ID  (Ctrl-C ends it)", flush=True)
+    print(f"for the assistant alone: http://{shown}:{port}/monitor#{board.token}", flush=True)
     if not _here(host):
         print(
             "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "

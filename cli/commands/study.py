@@ -336,12 +336,13 @@ def monitor(
     everything: Annotated[bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")] = False,
 ) -> None:
     """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes. It reads the records and writes nothing."""
+    from ...analysis.data.timing import timing_in_short
     from ...sessions.studies.monitoring import Monitor
     from ...sessions.studies.study import load_study
     from ..monitoring import show_live, show_once
 
     loaded = load_study(study)
-    folder, look = data / loaded.name, Monitor(loaded, data).look
+    folder, look = data / loaded.name, Monitor(loaded, data, timing_in_short).look
     if once or not sys.stdout.isatty():
         show_once(loaded.name, folder, look, everything)
     else:

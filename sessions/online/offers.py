@@ -13,6 +13,7 @@ from ...agents.base import WindowAgent
 from ...agents.human.browser.agent import check_answerable_at_page
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import USUAL, Refractory
+from ...core.atomic_files import append_line
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm
@@ -23,14 +24,15 @@ from ..key_mapping import KeySetting, key_request
 from ..people import seed_for, session_names
 from ..record.reader import read_session
 from ..runner import Runner
-from ..session import Request, Session, begin, complete, reopen, session_stem
+from ..session import Request, Session, begin, complete, reopen, session_stem, utc_now
 from ..studies.battery import Battery, NoConsentError
 from ..studies.groups import StudyFullError
 from ..studies.intake import answered, questions
-from ..studies.participants import Kind, find, misnamed
+from ..studies.monitoring import Judge, Monitor, ParadigmMonitor, Watched
+from ..studies.participants import Kind, find, misnamed, people
 from ..studies.study import Study
 from ..studies.visit import Wanted, check_place, check_wanted, sit_down
-from ..studies.visit_files import completed, known_fields, runs
+from ..studies.visit_files import JOURNAL, completed, known_fields, read_journal, runs
 
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
 _BEGINNING = threading.Lock()
@@ -88,6 +90,18 @@ class Host(Protocol):
         """The folder of the record, from now on."""
         ...
 
+    def turned_away(self) -> None:
+        """There is no place for the participant."""
+        ...
+
+
+class Watch(Protocol):
+    """Reads sessions as they are now."""
+
+    def look(self, now: float) -> list[Watched]:
+        """Every paradigm that has begun, the latest sign last."""
+        ...
+
 
 class Offer(Protocol):
     """Something to take part in."""
@@ -115,6 +129,14 @@ class Offer(Protocol):
     @property
     def drop_out_s(self) -> float | None:
         """A visit in which nothing happens for so long (s) is over; None where it goes on."""
+        ...
+
+    def places(self) -> tuple[int, int] | None:
+        """How many places are taken, of how many; None where nobody counts them."""
+        ...
+
+    def watch(self, judge: Judge | None = None) -> Watch:
+        """What reads all its sessions as they are now, for the assistant."""
         ...
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -183,6 +205,14 @@ class ParadigmOffer:
         chosen = plan_trials(source, 1, None, offer.trials, offer.design)
         _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
         return offer
+
+    def places(self) -> tuple[int, int] | None:
+        """Nobody counts them."""
+        return None
+
+    def watch(self, judge: Judge | None = None) -> Watch:
+        """What reads all sessions of people with the paradigm."""
+        return ParadigmMonitor(self.paradigm.name, self.data, judge)
 
     def take(self, participant: str, session: str, host: Host) -> End:
         """Take a participant through the session, or through the rest of it; who has finished sees the last page again."""
@@ -273,13 +303,26 @@ class StudyOffer:
             _check_questions(one.paradigm, one.plan(1, balanced=False), one.entry.generator, study.keys)
         return cls(study, data, kind)
 
+    def places(self) -> tuple[int, int] | None:
+        """How many places are taken, where the study is for so many people, or its groups are."""
+        sizes = [group.people for group in self.study.groups]
+        in_groups = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
+        limits = [limit for limit in (self.study.people, in_groups) if limit is not None]
+        if not limits:
+            return None
+        return sum(one.kind == "person" and one.takes_part for one in people(self.data / self.study.name)), min(limits)
+
+    def watch(self, judge: Judge | None = None) -> Watch:
+        """What reads all sessions of the study."""
+        return Monitor(self.study, self.data, judge)
+
     def take(self, participant: str, session: str, host: Host) -> End:
         """Take a participant through a session of the study, or through the rest of it; who has finished sees the last page again."""
         folder = self.data / self.study.name
         number = session.strip() or "1"
         before = runs(folder, participant, int(number)) if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None else []
         if before and completed(before[-1]):
-            return self._end(self.language)
+            return self._end(self.language, before[-1])
         wanted = Wanted(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
         try:
             self._check_place(participant)
@@ -289,6 +332,7 @@ class StudyOffer:
                 self._check_place(participant)
                 visit = sit_down(self.study, self.data, wanted)[0]
         except StudyFullError:
+            host.turned_away()
             return self._full(wanted.language or self.language)
         host.recorded_in(visit.folder)
         looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
@@ -296,7 +340,7 @@ class StudyOffer:
             Battery(visit, host.seat(looks, visit.language), self.kind == "pilot").run()
         except NoConsentError:
             return End(sentence("study.thanks", visit.language), (sentence("study.refused", visit.language),))
-        return self._end(visit.language)
+        return self._end(visit.language, visit.folder)
 
     def _check_place(self, participant: str) -> None:
         """Check that there is a place.
@@ -316,9 +360,12 @@ class StudyOffer:
         title, text, label = (sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code"))
         return End(title, (text,), code, redirect, label)
 
-    def _end(self, language: str) -> End:
+    def _end(self, language: str, folder: Path) -> End:
+        """The last page of a session that is finished; the journal says when it gave a code for the first time."""
         online = self.study.online
         code, redirect = ("", "") if online is None else (online.code or "", online.redirect or "")
+        if (code or redirect) and not any(line["event"] == "code" for line in read_journal(folder)):
+            append_line(folder / JOURNAL, {"event": "code", "at": utc_now(), "code": code or redirect})
         return End(sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect)
 
     def _asked(self, wanted: Wanted, host: Host) -> Wanted:

@@ -19,6 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
+from .board import MonitorBoard
 from .messages import Event, Hello, read_message
 from .visits import Refusal, Visit, VisitDesk
 
@@ -46,13 +47,22 @@ _SAFE = {
 
 
 def page_files() -> dict[str, bytes]:
-    """The files of the page, by their names."""
-    folders = (files("spanlab.agents.human.browser") / "page", files("spanlab.stimuli.render") / "fonts")
+    """The files of the pages, by their names."""
+    folders = (
+        files("spanlab.agents.human.browser") / "page",
+        files("spanlab.sessions.online") / "page",
+        files("spanlab.stimuli.render") / "fonts",
+    )
     return {path.name: path.read_bytes() for folder in folders for path in folder.iterdir() if path.name[path.name.rfind(".") :] in _KINDS}
 
 
-def make_app(desk: VisitDesk) -> Starlette:
-    """The application that serves one offer."""
+def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
+    """The application that serves one offer.
+
+    Parameters
+    ----------
+    board : what the assistant's page shows; there is no such page without one
+    """
     there = page_files()
 
     def file(name: str) -> Response:
@@ -79,6 +89,14 @@ def make_app(desk: VisitDesk) -> Starlette:
     async def visit(socket: WebSocket) -> None:
         await _Line(desk, socket).serve()
 
+    async def monitor(request: Request) -> Response:
+        return file("monitor.html") if board is not None else _nothing()
+
+    async def monitor_now(request: Request) -> Response:
+        if board is None or not board.admits(request.headers.get("authorization", "")):
+            return _nothing()
+        return JSONResponse(await run_in_threadpool(board.now), headers=_SAFE)
+
     async def fault(request: Request, error: Exception) -> Response:
         return Response("Something went wrong.", 500, headers=_SAFE, media_type="text/plain")
 
@@ -88,6 +106,8 @@ def make_app(desk: VisitDesk) -> Starlette:
             Route("/start", start),
             Route("/favicon.ico", icon),
             Route("/page/{name}", part),
+            Route("/monitor", monitor),
+            Route("/monitor/now", monitor_now),
             Route("/frame/{secret}/{name}.png", picture),
             WebSocketRoute("/visit", visit),
         ],

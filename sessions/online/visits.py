@@ -55,15 +55,38 @@ class Refusal:
     final: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Somebody who visits now.
+
+    Parameters
+    ----------
+    connected : whether the page is connected
+    place : where the participant is: the title of a page, ``trial``, ``questions``, ``last page``, or ``arriving``
+    since : when the visit began (seconds since the epoch)
+    """
+
+    connected: bool
+    place: str
+    since: float
+
+
+#: where somebody is who does what the server has said; for everything else the title says it
+_PLACES = {"": "arriving", "trial": "trial", "form": "questions", "end": "last page", "language": "arriving", "wait": "between trials"}
+
+
 class Visit:
     """A participant at a page. It is the host of the session that its thread runs.
 
     Parameters
     ----------
     say : takes sentences for whoever has started the server
+    turn_away : called when there is no place for the participant
     """
 
-    def __init__(self, offer: Offer, hello: Hello, frames: FrameStore, seat: Seat, say: Callable[[str], None], patience_s: float) -> None:
+    def __init__(
+        self, offer: Offer, hello: Hello, frames: FrameStore, seat: Seat, say: Callable[[str], None], patience_s: float, turn_away: Callable[[], None]
+    ) -> None:
         self.participant = hello.participant
         #: names the visit in the addresses of its pictures: nobody else can guess it
         self.secret = secrets.token_urlsafe(24)
@@ -73,8 +96,16 @@ class Visit:
         self._agent: WindowAgent | None = None
         self._folder: Path | None = None
         self._language = offer.language
+        self._began = time.time()
+        self._turn_away = turn_away
         self._keeping = threading.Lock()
         self.thread = threading.Thread(target=self._run, name=f"visit of {hello.participant}", daemon=True)
+
+    @property
+    def presence(self) -> Presence:
+        """Where the participant is now."""
+        what, title = self.channel.doing
+        return Presence(self.channel.in_use, _PLACES.get(what, title), self._began)
 
     @property
     def over(self) -> bool:
@@ -135,6 +166,10 @@ class Visit:
         """The folder of the record, from now on."""
         self._folder = folder
 
+    def turned_away(self) -> None:
+        """There is no place for the participant."""
+        self._turn_away()
+
     def _keep(self, event: PageEvent) -> None:
         """Keep what came too late to count beside the record, as long as there is one."""
         if self._folder is not None and event.kind in ("step", "end", "cut"):
@@ -156,11 +191,30 @@ class VisitDesk:
 
     def __init__(self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int = 120, patience_s: float = 600.0) -> None:
         self.offer = offer
-        self._say, self._seat, self._most, self._most_new, self._patience = say, seat, most, most_new, patience_s
+        #: the last sentences for whoever has started the server, with the time (seconds since the epoch)
+        self.messages: deque[tuple[float, str]] = deque(maxlen=50)
+        #: people who were told that there is no place for them, since the server was started
+        self.turned_away = 0
+        self._print = say
+        self._seat, self._most, self._most_new, self._patience = seat, most, most_new, patience_s
         self._frames = FrameStore()
         self._lock = threading.Lock()
         self._visits: dict[str, Visit] = {}
         self._begun: deque[float] = deque()
+
+    def _say(self, text: str) -> None:
+        self.messages.append((time.time(), text))
+        self._print(text)
+
+    def _turned_away(self) -> None:
+        with self._lock:
+            self.turned_away += 1
+
+    def present(self) -> dict[str, Presence]:
+        """Who visits now, by identifier."""
+        with self._lock:
+            visits = {name: visit for name, visit in self._visits.items() if not visit.over or visit.channel.in_use}
+        return {name: visit.presence for name, visit in visits.items()}
 
     def start(self) -> dict[str, Any]:
         """What a page needs before it connects."""
@@ -188,7 +242,7 @@ class VisitDesk:
                 if len(self._visits) >= self._most or len(self._begun) >= self._most_new:
                     return refusal("full", "elsewhere_title")
                 self._begun.append(now)
-                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience)
+                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away)
                 self._visits[hello.participant] = visit
             visit.screen = screen
             send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
 from ..record.columns import read_displays
 from ..record.events import Event
 from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
-from .participants import people
+from .participants import Person, people
 from .study import Study
-from .visit_files import JOURNAL, changed_at, read_head, refused, runs
+from .visit_files import changed_at, last_sign, read_head, read_journal, refused, runs
 
 #: Without a sign for so long (s), a session that is not over counts as silent: at a page, in a break, or killed.
 SILENT_S = 120.0
+_UNFINISHED = ("running", "silent", "interrupted", "not begun")
 #: Trials of which the latest accuracy is told.
 LATEST = 10
 
-State = Literal["running", "silent", "interrupted", "finished", "not begun", "refused", "unreadable"]
+State = Literal["running", "silent", "interrupted", "not begun", "dropped out", "refused", "unreadable", "finished"]
+STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,9 @@ class Watched:
     left_s : how long the trials that are left will take at the pace so far; None where nobody knows
     sign : when something was last written (seconds since the epoch)
     note : what somebody should know
+    timing : the verdict on the timing of a paradigm that is not running, if somebody judges it
+    code : the completion code that was shown, and when
+    standing : how the participant stands in this session of the study, where that is not the state of this paradigm
     """
 
     participant: str
@@ -67,10 +72,87 @@ class Watched:
     unsent: int = 0
     left_s: float | None = None
     note: str = ""
+    timing: str = ""
+    code: str = ""
+    standing: State | None = None
+
+
+#: gives the verdict on the timing of a session, in a few words; empty where nothing was timed
+Judge = Callable[[Path], str]
+
+
+class SessionReader:
+    """Reads ordinary sessions again and again; a record that has not changed is not read twice.
+
+    Parameters
+    ----------
+    judge : gives the verdict on the timing of sessions that are not running
+    """
+
+    def __init__(self, judge: Judge | None = None) -> None:
+        self._judge = judge
+        self._read: dict[Path, tuple[tuple[int, int], Watched]] = {}
+
+    def look(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> Watched:
+        """A session as it is now.
+
+        Parameters
+        ----------
+        who : participant, group, session of the study
+        order : of the paradigms in the session of the study
+        """
+        try:
+            stat = (folder / "events.jsonl").stat()
+            known, size = self._read.get(folder), (stat.st_size, stat.st_mtime_ns)
+            sign = stat.st_mtime
+        except OSError:
+            known, size, sign = None, (0, 0), changed_at(folder)
+        if known is None or known[0] != size:
+            try:
+                one = _watched(folder, who, order, sign)
+            except SpanLabError as error:
+                return Watched(*who, folder.name, "unreadable", sign, note=str(error))
+            known = self._read[folder] = size, replace(one, timing="" if one.state == "running" else self._timing(folder))
+        return _silent(known[1]) if known[1].state == "running" and now - sign > SILENT_S else known[1]
+
+    def _timing(self, folder: Path) -> str:
+        try:
+            return "" if self._judge is None else self._judge(folder)
+        except SpanLabError:
+            return "cannot be judged"
+
+
+class ParadigmMonitor:
+    """Reads the sessions of people with one paradigm, outside studies.
+
+    Parameters
+    ----------
+    paradigm : its name
+    data : data folder
+    """
+
+    def __init__(self, paradigm: str, data: Path, judge: Judge | None = None) -> None:
+        self._data, self._names = data, re.compile(re.escape(paradigm) + r"-.*-s\d+(-\d+)?")
+        self._reader = SessionReader(judge)
+        self._who: dict[Path, str] = {}
+
+    def look(self, now: float) -> list[Watched]:
+        """Every session that a person has begun, the latest sign last."""
+        folders = [path.parent for path in self._data.glob("[!.]*/session.json") if self._names.fullmatch(path.parent.name)]
+        seen: list[Watched] = []
+        for folder in folders:
+            try:
+                if folder not in self._who:
+                    self._who[folder] = str(read_session(folder)["participant"])
+                if self._who[folder]:
+                    seen.append(self._reader.look(folder, (self._who[folder], "", ""), (), now))
+            except SpanLabError as error:
+                seen.append(Watched(folder.name, "", "", "", "unreadable", changed_at(folder), note=str(error)))
+        return sorted(seen, key=lambda one: one.sign)
 
 
 class Monitor:
-    """Reads the sessions of a study again and again; a record that has not changed is not read twice.
+    """Reads the sessions of a study again and again.
 
     Parameters
     ----------
@@ -78,9 +160,11 @@ class Monitor:
     data : data folder
     """
 
-    def __init__(self, study: Study, data: Path) -> None:
+    def __init__(self, study: Study, data: Path, judge: Judge | None = None) -> None:
         self._study, self._folder = study, data / study.name
-        self._read: dict[Path, tuple[tuple[int, int], Watched]] = {}
+        self._reader = SessionReader(judge)
+        self._heads: dict[Path, dict[str, Any]] = {}
+        self._over: dict[Path, tuple[float, list[Watched]]] = {}
 
     def look(self, now: float) -> list[Watched]:
         """Every paradigm that has begun in any session of the study, the latest sign last.
@@ -95,41 +179,47 @@ class Monitor:
                 continue
             for folder in runs(self._folder, person.name):
                 try:
-                    seen += self._visit(folder, person.group, now)
+                    seen += self._visit(folder, person, now)
                 except SpanLabError as error:
                     seen.append(Watched(person.name, person.group, folder.name, "", "unreadable", changed_at(folder), note=str(error)))
         return sorted(seen, key=lambda one: one.sign)
 
-    def _visit(self, folder: Path, group: str, now: float) -> Iterable[Watched]:
-        """The paradigms of one session of the study."""
-        head, journal = read_head(folder), read_lines(folder / JOURNAL)
+    def _visit(self, folder: Path, person: Person, now: float) -> list[Watched]:
+        """The paradigms of one session of the study; one that is over is not read again until something is written in it."""
+        over = self._over.get(folder)
+        if over is not None and over[0] == last_sign(folder):
+            return over[1]
+        if folder not in self._heads:
+            self._heads[folder] = read_head(folder)
+        head, journal = self._heads[folder], read_journal(folder)
         number = str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
-        who = (head["participant"], group, number)
+        who = (head["participant"], person.group, number)
         order = list(head["order"])
-        found = [self._session(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
+        found = [self._reader.look(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
+        happened = [line["event"] for line in journal]
+        code = next((f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), "")
         if date := refused(folder):
             return [*found, Watched(*who, "", "refused", changed_at(folder), note=f"consent refused {date}")]
-        if found:
-            return found
-        begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
-        return [Watched(*who, "", "not begun", changed_at(folder), note=begun)]
+        gone = self._gone(folder, person, now) and "finished" not in happened
+        if not found:
+            begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
+            return [Watched(*who, "", "dropped out" if gone else "not begun", changed_at(folder), note=begun)]
+        if gone:
+            return [replace(one, standing="dropped out", state="dropped out" if one.state in _UNFINISHED else one.state) for one in found]
+        latest = max(found, key=lambda one: one.sign)
+        standing: State = latest.state
+        if latest.state == "finished" and "finished" not in happened:
+            standing = "silent" if now - last_sign(folder) > SILENT_S else "running"
+        rows = [replace(one, standing=standing, code=code if one is latest else "") for one in found]
+        if "finished" in happened:
+            self._over[folder] = last_sign(folder), rows
+        return rows
 
-    def _session(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> Watched:
-        """One ordinary session."""
-        try:
-            stat = (folder / "events.jsonl").stat()
-            known, size = self._read.get(folder), (stat.st_size, stat.st_mtime_ns)
-            sign = stat.st_mtime
-        except OSError:
-            known, size, sign = None, (0, 0), changed_at(folder)
-        if known is None or known[0] != size:
-            try:
-                known = size, _watched(folder, who, order, sign)
-            except SpanLabError as error:
-                return Watched(*who, folder.name, "unreadable", sign, note=str(error))
-            self._read[folder] = known
-        one = known[1]
-        return _silent(one) if one.state == "running" and now - sign > SILENT_S else one
+    def _gone(self, folder: Path, person: Person, now: float) -> bool:
+        """Whether the participant counts as a drop-out."""
+        if person.left or self._study.drop_out_s is None:
+            return bool(person.left)
+        return now - last_sign(folder) > self._study.drop_out_s
 
 
 def _silent(one: Watched) -> Watched:

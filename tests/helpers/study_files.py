@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from session_tools import AtTheWindow
 
-from spanlab.agents.base import Option, Response
+from spanlab.agents.base import Option, Response, WindowAgent
+from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept
+from spanlab.sessions.online.offers import FormQuestion, Looks
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
 from spanlab.sessions.studies.visit import Visit, Wanted, sit_down
@@ -106,3 +108,29 @@ def take(study: Study, data: Path, participant: str = "p01", session: int = 1, e
     visit = sit(study, data, participant, session, existing, **wanted)
     Battery(visit, guest or Guest(), pilot=wanted.get("kind") == "pilot").run()
     return visit
+
+
+class AwayError(SpanLabError):
+    """Has closed the page before the first one came."""
+
+
+class AtTheDoor:
+    """Looks after a visit that ends where its participant would sit down, or after all of it."""
+
+    def __init__(self, guest: Guest | None = None) -> None:
+        self.guest, self.asked = guest, list[str]()
+
+    def seat(self, looks: Looks, language: str) -> WindowAgent:
+        if self.guest is None:
+            raise AwayError
+        return self.guest
+
+    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        self.asked += [question.name for question in asked]
+        return dict.fromkeys(self.asked, "23")
+
+    def recorded_in(self, folder: Path) -> None:
+        pass
+
+    def turned_away(self) -> None:
+        pass

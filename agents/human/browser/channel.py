@@ -150,6 +150,13 @@ class Channel:
         """Whether a page is connected."""
         return self._send is not None
 
+    @property
+    def doing(self) -> tuple[str, str]:
+        """What the page was told to do last, and the title of the page that it shows; empty before the first command."""
+        with self._changed:
+            first = self._open[0] if self._open else {}
+            return str(first.get("what", "")), str(first.get("title", ""))
+
     def belongs_to(self, instance: str) -> bool:
         """Whether this loaded page is the one that was connected last."""
         return self._instance == instance

@@ -25,6 +25,7 @@ from spanlab.agents.human.trial_player import Player
 from spanlab.agents.oracles import make_observer
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.paradigms import Ask, Display, Percept, Truth
+from spanlab.sessions.online.board import MonitorBoard
 from spanlab.sessions.online.offers import Looks, Offer
 from spanlab.sessions.online.server import make_app
 from spanlab.sessions.online.visits import VisitDesk
@@ -119,7 +120,7 @@ class AtVirtualWindowEpisode(ParticipantEpisode):
 class Served:
     """A server in a thread of this process, and the simulated participants at its pages."""
 
-    def __init__(self, offer: Offer, observer: str) -> None:
+    def __init__(self, offer: Offer, observer: str, board: bool = False) -> None:
         self.said: list[str] = []
         self.agents: list[AtPage] = []
         kind = type("Observed", (AtPage,), {"observer": observer, "kind": SIMULATED})
@@ -129,7 +130,9 @@ class Served:
             return made
 
         self.desk = VisitDesk(offer, self.said.append, seat)
-        self.server = uvicorn.Server(uvicorn.Config(make_app(self.desk), host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1))
+        #: what the assistant's page shows, where there is one
+        self.board = MonitorBoard(self.desk) if board else None
+        self.server = uvicorn.Server(uvicorn.Config(make_app(self.desk, self.board), host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1))
         self._thread = threading.Thread(target=self.server.run, daemon=True)
         self._thread.start()
         while not self.server.started:

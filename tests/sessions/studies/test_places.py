@@ -6,20 +6,18 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import command_line
-from study_files import Guest, study_in, take
+from study_files import AtTheDoor, AwayError, Guest, study_in, take
 
-from spanlab.agents.base import WindowAgent
 from spanlab.core.atomic_files import only_writer, read_lines
-from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
-from spanlab.sessions.online.offers import End, FormQuestion, Looks, StudyOffer
+from spanlab.sessions.online.offers import End, StudyOffer
 from spanlab.sessions.studies import participants
 from spanlab.sessions.studies.groups import DROPPED_OUT, REFUSED, StudyFullError, assigner
 from spanlab.sessions.studies.participants import Person, find, people, register
@@ -37,29 +35,6 @@ order: latin_square
 """
 GROUPS = "groups: [training, control]\n"
 LONG_AGO = "2020-01-01T00:00:00.000+00:00"
-
-
-class AwayError(SpanLabError):
-    """Has closed the page before the first one came."""
-
-
-class AtTheDoor:
-    """Looks after a visit that ends where its participant would sit down, or after all of it."""
-
-    def __init__(self, guest: Guest | None = None) -> None:
-        self.guest, self.asked = guest, list[str]()
-
-    def seat(self, looks: Looks, language: str) -> WindowAgent:
-        if self.guest is None:
-            raise AwayError
-        return self.guest
-
-    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
-        self.asked += [question.name for question in asked]
-        return dict.fromkeys(self.asked, "23")
-
-    def recorded_in(self, folder: Path) -> None:
-        pass
 
 
 def come(study: Study, data: Path, name: str, guest: Guest | None = None) -> End | None:
