@@ -162,6 +162,24 @@ def test_every_trial_is_on_the_disk_before_the_next_begins(tmp_path: Path, monke
     assert finished == [(n, n) for n in range(1, 6)]
 
 
+def test_a_slow_disk_is_waited_for_between_trials_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, under_way = os.fsync, []
+    session = start(tmp_path, VSR, Chance(), 5)
+    log = session.folder / "events.jsonl"
+
+    def slow(descriptor: int) -> None:
+        written = log.read_bytes()
+        under_way.append(written.count(b'"trial_start"') - written.count(b'"trial_end"'))
+        time.sleep(0.05)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    Runner(session, Chance()).run()
+    assert len(under_way) >= 5
+    assert set(under_way) == {0}
+    assert read_responses(session.folder)["trial"].nunique() == 5
+
+
 @pytest.mark.parametrize(("raw", "why"), [(float("nan"), "JSON compliant"), (np.int64(3), "int64"), ({1, 2}, "set"), ([1.0, float("inf")], "JSON compliant")])
 def test_what_cannot_be_recorded_is_said_and_does_not_hang(tmp_path: Path, raw: Any, why: str) -> None:
     answers = 0
