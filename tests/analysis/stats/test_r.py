@@ -22,7 +22,7 @@ from spanlab.analysis.stats.r_export import write_r, write_r_of_sensitivity
 from spanlab.analysis.stats.sensitivity_model import SensitivityModel, sensitivity_contrasts, sensitivity_model
 from spanlab.core.errors import SpanLabError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def crowd() -> pd.DataFrame:
