@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _WHERE = {"above": "are above it", "not told apart": "are not distinguishable from it", "below": "are below it"}
 
+#: A report names so many paradigms in its first sentence, and counts more.
+MOST_TITLES = 6
+
 #: What a sentence says of networks that may give answers that nobody allowed.
 ALL_CLASSES = "over all classes"
 
@@ -239,6 +242,11 @@ def _span(cells: pd.DataFrame) -> str:
     return " or ".join(spans)
 
 
+def _listed_titles(titles: Sequence[str]) -> str:
+    """Paradigms in a sentence; many are counted, and the contents beside it name them."""
+    return listed(titles) if len(titles) <= MOST_TITLES else plural(len(titles), "paradigm")
+
+
 def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[str]) -> tuple[str, str, list[str]]:
     """Title, first paragraph and the line of facts of a report on these paradigms."""
     items = scored.items
@@ -257,7 +265,7 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     if len(words) > MOST_ANSWERERS:
         counts = Counter(kind_named(kind).described for kind in agents["agent_kind"])
         words = [f"{len(words)} answerers ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
-    lead = f"{listed(words)} took {listed([title_of(name, sessions) for name in names])}."
+    lead = f"{listed(words)} took {_listed_titles([title_of(name, sessions) for name in names])}."
     if len(names) == 1 and all(verdicts) and not alone:
         lead += " Everybody took exactly the same trials, so the curves can be read side by side."
     elif all(verdicts) and not alone:
@@ -275,7 +283,7 @@ def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
     who = "People and machines" if people and machines else "People" if people else "Machines"
     answerers = [plural(len(people), "participant")] * bool(people) + (machines if len(machines) <= MOST_ANSWERERS else [f"{len(machines)} machines"])
     titles = sorted({facts.title or facts.paradigm for facts in sessions})
-    lead = f"{listed(answerers)} took {listed(titles)}. All sessions are adaptive: the result of each is a span."
+    lead = f"{listed(answerers)} took {_listed_titles(titles)}. All sessions are adaptive: the result of each is a span."
     days = sorted({facts.started[:10] for facts in sessions if facts.started})
     facts = [plural(len(sessions), "session"), plural(len(people) + len(machines), "answerer"), plural(len(titles), "paradigm")]
     return f"{who}: spans", lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
