@@ -126,8 +126,10 @@ def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
 
 def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin]) -> list[str]:
     """What SpanLab will compute of such data: figures and effects with their methods, model, intervals, tests."""
+    from ..analysis.effects.confidence import ROC_METHOD
     from ..analysis.effects.registry import EFFECTS
     from ..analysis.figures.prospects import prospects
+    from ..analysis.figures.roc_figure import ROC
     from ..analysis.report.methods import MODEL, REFERENCES, scores_and_tests
     from ..paradigms import compile_trial
     from ..sessions.large_run import rehearsed
@@ -138,6 +140,7 @@ def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], mar
         table = rehearsed(trials).to_pandas()
         shown = prospects(table, trials[0].paradigm).figures
         effects += [(f"{name}: {one.title}", one.method) for one in EFFECTS if one.name in shown]
+        effects += [(f"{name}: {ROC.title}", ROC_METHOD)] if ROC.name in shown else []
         varied = [factor for factor in paradigm.factors if len({str(one.levels.get(factor)) for one in plan if factor in one.levels}) > 1]
         column = _column(table, trials[0].paradigm)
         formula = f"correct ~ agent{f' * {column}' if column else ''} + random effects"

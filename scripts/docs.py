@@ -80,6 +80,14 @@ def event_name(model: type) -> str:
     return next(str(get_args(field.type)[0]) for field in fields_of(model) if field.name == "event")
 
 
+def roc_columns() -> str:
+    """The columns of the tables of curves."""
+    from spanlab.analysis.effects.confidence import POINT_COLUMNS, ROC_COLUMNS
+
+    rows = [(f"`{name}`", figure, meaning) for figure, columns in (("`roc`", ROC_COLUMNS), ("`zroc`", POINT_COLUMNS)) for name, meaning in columns.items()]
+    return table(("column", "table", "meaning"), [row for row in rows if not row[0].endswith(("_low`", "_high`"))])
+
+
 def keys(declared: dict[str, str]) -> str:
     return table(("key", "meaning"), [(f"`{key}`", meaning) for key, meaning in declared.items()])
 
@@ -297,6 +305,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "exclusion rule": lambda: fields(Rule),
         "exclusion measures": exclusion_measures,
         "effects": effects,
+        "roc columns": roc_columns,
         "paper figures": paper_figures,
         "nback figures": nback_figures,
         "random effects": random_effects,

@@ -230,8 +230,9 @@ def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
         )
         log = TrialLog(recorder, key, 1)
         for step in trial.steps:
-            asked = step.percept.ask is not None
-            log.step(step, step.percept, Response(step.truth.answer, _RT_MS, {}, "answered", {}) if asked else None)
+            ask = step.percept.ask
+            value = None if ask is None else step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
+            log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
         log.flush()
         recorder.write({"event": "trial_end", "trial": key, "attempt": 1, "steps": len(trial.steps)})
     session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from ..agents.base import Episode, Response
-from ..paradigms import Answer, Ask, ItemScore, Percept, Step, Truth, Verdict
+from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
 from .agent_checks import check_response
 from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .record.marking import fields_of
@@ -37,9 +37,7 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value = None
     if truth.answer is None:
         assert not ask.kind.scored, "only questions without a right answer have none"
-        answer: Answer | None = value
-        scores = (_score(ItemScore(None if isinstance(answer, tuple) else answer, None, None)),)
-        return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, scores)
+        return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, (_score(ask.kind.unscored(value)),))
     scores = tuple(_score(score) for score in ask.kind.score(value, truth.answer))
     verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Columns of the record that conditions may be, besides factors and recorded values.
-PLAIN = ("list_length", "set_size", "serial_position", "retention_steps", "output_position", "block", "group")
+PLAIN = ("list_length", "set_size", "serial_position", "retention_steps", "output_position", "block", "group", "confidence")
 #: Those of them that a paradigm may vary as a factor.
 _FACTORS = ("list_length", "set_size", "retention_steps")
 

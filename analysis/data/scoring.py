@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coding import NO, YES, apart, coded, groups, packed
+from .ratings import score_halves, with_confidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,6 +152,9 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "twice": ("duplicate row", "counted once."),
     "clash": ("row", "left out because the same item had been answered differently before in the same session."),
     "idle": ("decision", "that needed no memory (set size 0) left out."),
+    "confidence": ("rating", "of confidence put beside the answer that it follows."),
+    "halves": ("rating", "scored as an answer, by the half of the scale in which it lies."),
+    "middle": ("rating", "on a scale with a middle left out: the middle is neither of two answers, so a scale of answers needs an even number of steps."),
     "unscored": ("row", "without a score left out."),
 }
 
@@ -182,12 +186,16 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     if idle.any():
         left_out["idle"] = int(idle.sum())
         table = table[~idle]
+    table, halves, middle = score_halves(table)
+    table, rated = with_confidence(table)
+    left_out |= {name: count for name, count in (("confidence", rated), ("halves", halves), ("middle", middle)) if count}
     intruding = table["_intrusion"]
     intrusions, items = table[intruding], table[~intruding] if intruding.any() else table
     failed = items["outcome"].isin(["omitted", "invalid"])
     unknown = items["correct"].isna() & (~failed | items["_unanswerable"])  # a rating that was left out is no wrong answer
     if unknown.any():
-        left_out["unscored"] = int(unknown.sum())
+        if (count := int(unknown.sum()) - rated - middle) > 0:
+            left_out["unscored"] = count
         items, failed = items[~unknown], failed[~unknown]
     if failed.any():
         items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))

@@ -97,6 +97,7 @@ class Effect:
     without_label : who that is, in words
     sensitivity : of measures of signal detection; these have slopes and tests, too
     blocks : whether it is of N-back blocks, too, which have figures of their own
+    by_choice : whether its axis is something that those who answer choose, and no condition that they are in
     """
 
     name: str
@@ -122,6 +123,7 @@ class Effect:
     without_label: str = ""
     sensitivity: Sensitivity | None = None
     blocks: bool = False
+    by_choice: bool = False
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -466,6 +466,18 @@ _OURS = (
         "said where it was right and where it was wrong; without a side bias this is √2 z(correct). Side bias = −(z(H) + z(F)) / 2, above 0 for somebody who "
         "prefers the second side. Half an answer is added to each count (log-linear).",
     ),
+    Effect(
+        name="calibration",
+        title="correct by confidence",
+        x="confidence",
+        x_title="rating of confidence",
+        needs=("confidence",),
+        prepare=transforms.rated_answers,
+        human=False,
+        by_choice=True,
+        method="Proportion of right answers for each rating of confidence that follows the answer in the same trial; ratings on a slider in ten equal parts "
+        "of the scale. Questions without a rating are left out. Ratings are chosen by those who answer: somebody who is never unsure has no answers there.",
+    ),
 )
 #: Every effect: those above, and those that other packages name in the entry points ``spanlab.effects``.
 EFFECTS: Instances[Effect] = Instances("effect", "spanlab.effects", Effect, _OURS)

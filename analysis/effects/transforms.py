@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.coding import decoded, groups, numbers
+from ..data.ratings import in_steps
 from ..data.scoring import Scored
 from .curves import list_ends
 
@@ -179,3 +180,8 @@ def recalled_first(scored: Scored) -> Scored:
     )
     parts = [trials.assign(recalled_first=name, correct=which.astype(float), chance=many / cells) for name, which, many in kinds]
     return _with(scored, pd.concat(parts, ignore_index=True))
+
+
+def rated_answers(scored: Scored) -> Scored:
+    """The items with a rating of confidence; ratings on a slider in ten steps."""
+    return _with(scored, in_steps(scored.items[scored.items["confidence"].notna()]))

@@ -61,7 +61,8 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     Conditions are those of the first effect that the paradigm shows. Intervals resample the units of both; published people have no spread, and add none.
     """
     part = data.scored.parts[paradigm]
-    shown = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.missing(data.scored, paradigm)]
+    conditions = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice]
+    shown = [effect for effect in conditions if not effect.missing(data.scored, paradigm)]
     cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
     points = cells.points(shown[0].by if shown else ())
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)

@@ -51,7 +51,7 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
 
 
 def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd | None:
-    if effect.missing(scored, paradigm):
+    if effect.by_choice or effect.missing(scored, paradigm):
         return None
     crowd = crowd_of(effect, scored, paradigm, against)
     return crowd if crowd is not None and len(crowd.points) >= 3 else None

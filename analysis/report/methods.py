@@ -12,16 +12,24 @@ from ..data.loading import Data
 from ..data.scoring import plural
 from ..data.sessions import Head, SessionFacts
 from ..data.style import listed
+from ..effects.confidence import ROC_METHOD
 from ..effects.registry import EFFECTS
+from ..figures.roc_figure import ROC
 from ..stats.margins import PRIOR, Margin
 from ..stats.mixed_model import sort_cells
 
 #: Methods that are named in the text, and what to cite for them.
 REFERENCES: Mapping[str, str] = {
+    "Bamber, 1975": "Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating characteristic graph. Journal of "
+    "Mathematical Psychology, 12, 387–415.",
     "Chung et al., 2013": "Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A., & Liu, J. (2013). A nondegenerate penalized likelihood estimator for variance "
     "parameters in multilevel models. Psychometrika, 78, 685–709.",
     "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the binomial. "
     "Biometrika, 26, 404–413.",
+    "DeLong et al., 1988": "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated receiver operating "
+    "characteristic curves: A nonparametric approach. Biometrics, 44, 837–845.",
+    "Dorfman & Alf, 1969": "Dorfman, D. D., & Alf, E. (1969). Maximum-likelihood estimation of parameters of signal-detection theory and determination of "
+    "confidence intervals: Rating-method data. Journal of Mathematical Psychology, 6, 487–496.",
     "Gourevitch & Galanter, 1967": "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. "
     "Psychometrika, 32, 25–33.",
     "Hautus, 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d′. Behavior Research Methods, "
@@ -223,6 +231,7 @@ def _effects(data: Data) -> list[tuple[str, str]]:
     methods_of = []
     for name in sorted(data.scored.parts):
         methods_of += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
+        methods_of += [(f"{name}: {ROC.title}", ROC_METHOD)] if not ROC.missing(data.scored, name) else []
     return methods_of
 
 

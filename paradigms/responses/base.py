@@ -137,7 +137,8 @@ class ItemScore:
 
     ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place. ``edit_distance`` is that of the whole answer,
     for kinds that have one. Answers on a continuous scale have an ``error``: the signed distance to the correct answer, the shorter way round where the
-    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``. What has no right answer has no ``correct`` either.
+    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``. What has no right answer has no ``correct`` either;
+    a rating has the ends of its scale, ``scale_from`` and ``scale_to``.
     """
 
     answer: int | str | None
@@ -149,6 +150,8 @@ class ItemScore:
     error: float | None = None
     period: float | None = None
     tolerance: float | None = None
+    scale_from: int | None = None
+    scale_to: int | None = None
 
 
 class ResponseKind(Component):
@@ -253,6 +256,10 @@ class ResponseKind(Component):
         sure : whether it knew its answer to the question before; None where there was none
         """
         raise NotImplementedError
+
+    def unscored(self, answer: Answer | None) -> ItemScore:
+        """The row of an answer to a question without a right answer; ``answer`` is None when it was omitted or invalid."""
+        return ItemScore(None if isinstance(answer, tuple) else answer, None, None)
 
     def chance(self) -> float:
         """The probability that one scored item is correct when guessing."""

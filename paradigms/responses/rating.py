@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from typing_extensions import override
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...stimuli.kinds.lettering import drawable
-from .base import RESPONSES, Answer, ResponseKind, Scale, Surface
+from .base import RESPONSES, Answer, ItemScore, ResponseKind, Scale, Surface
 from .choice import read_label
 from .keys import AnswerKeys
 from .regions import Area, row_regions
@@ -147,3 +148,7 @@ class Rating(ResponseKind):
     def unscored_answer(self, sure: bool | None) -> Answer:
         """The highest number of an observer that remembered what it answered before, the lowest after a guess, the middle where nothing was answered."""
         return self.values[len(self.values) // 2] if sure is None else self.to if sure else self.first
+
+    @override
+    def unscored(self, answer: Answer | None) -> ItemScore:
+        return replace(super().unscored(answer), scale_from=self.first, scale_to=self.to)

@@ -290,6 +290,8 @@ class Score(TypedDict):
             InTable(loaded=True),
         ]
     ]
+    scale_from: NotRequired[Annotated[int | None, Holds("ratings: the lowest number of the scale; null for all other questions"), InTable(loaded=True)]]
+    scale_to: NotRequired[Annotated[int | None, Holds("ratings: the highest number of the scale"), InTable(loaded=True)]]
 
 
 @with_config(OPEN)

@@ -1,0 +1,225 @@
+"""The figures of confidence: the receiver operating characteristic of each person and model, and the same in z-scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import SpanLabError
+from ..data.coding import coded, decoded
+from ..data.columns import column_named
+from ..data.scoring import WHO, Scored, plural
+from ..data.style import Look
+from ..effects.confidence import Rated, model_of, rated_questions, roc_over_people, roc_points, roc_table
+from ..stats.rated_detection import ENOUGH
+from .charts import grid, panel_of, title_lines
+from .effect_figure import looks_of
+from .figure import Computed, FigureDeclaration, Wish, chosen, lines
+from .histogram_panels import heading_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..data.loading import Data
+
+#: Panels that are drawn at most; the table has everybody.
+MOST = 24
+#: Width and height of a panel, in px.
+_SIDE = 150
+_POINTS = 60
+#: Where the axes of z-scores end.
+_FURTHEST = 3.0
+_METHOD = (
+    "Each point is a criterion: the answer and its rating, in one order. Hits: “{signal}” where it was right; false alarms: “{signal}” where it was wrong. "
+    "Ratings are those of the phase{phases}. Line: signal detection with unequal variances by maximum likelihood, from {enough} rated answers to questions "
+    "of each kind on{forced}. Dotted: no sensitivity."
+)
+_SHOWN = (
+    *("n_signals", "n_others", "n_missing", "auc", "auc_low", "auc_high", "d_a", "d_a_low", "d_a_high", "slope", "slope_low", "slope_high", "g2", "df", "p"),
+    *("type2_auc", "type2_auc_low", "type2_auc_high", "note"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedCurves(Computed):
+    """Receiver operating characteristics: a row for each person and model, and one for all people together; ``points`` are those of the curves."""
+
+    points: pd.DataFrame
+
+
+def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves:
+    """Receiver operating characteristics in one paradigm.
+
+    Parameters
+    ----------
+    name : of the figure
+    z : whether it is drawn in z-scores; its table then has the points
+
+    Raises
+    ------
+    SpanLabError
+        when there are no ratings of such answers, several paradigms have them and none was chosen, or there is no such column as ``by``.
+    """
+    import pandas as pd
+
+    paradigm = chosen(name, _unrated, data, wish)
+    part = data.scored.parts[paradigm]
+    by = (column_named(part.items, wish.by, paradigm, f"figure {name} by {wish.by}"),) if wish.by else ()
+    part = Scored(part.items.assign(**{one: decoded(part.items[one]) for one in by}), part.intrusions, part.notes)
+    rated = rated_questions(Scored(part.items, part.intrusions, ()), paradigm)
+    each = roc_table(rated, by=by)
+    points = roc_points(rated, by=by)
+    table = pd.concat([each, roc_over_people(each, by=by)], ignore_index=True)
+    title = f"{data.titles[paradigm]}: {'ROC in z-scores' if z else 'ROC'}"
+    notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
+    unfitted = each[each["d_a"].isna()]
+    if len(unfitted):
+        have = "has" if len(unfitted) == 1 else "have"
+        notes.append(f"{len(unfitted)} of {plural(len(each), 'curve')} {have} no fit: {'; '.join(sorted(set(unfitted['note'])))}.")
+    missing = int(each["n_missing"].sum())
+    if missing:
+        notes.append(f"{plural(missing, 'question')} without an answer or without a rating left out.")
+    below = _caption(rated)
+    return ComputedCurves(
+        title=title,
+        caption=below,
+        table=points if z else table,
+        shown=points if z else table[["agent", "participant", *by, *_SHOWN]],
+        picture=lambda looks: _chart(rated, each.iloc[:MOST], points, by, looks, title, lines(below), z),
+        looks=looks_of(each),
+        notes=notes,
+        points=points,
+    )
+
+
+def _caption(rated: Rated) -> str:
+    phases = sorted({str(one) for one in rated.items["confidence_phase"].dropna().unique()})
+    forced = "; d_a is divided by √2, as for a choice between two sides" if rated.forced else ""
+    named = f"{'s' if len(phases) > 1 else ''} {', '.join(phases)}"
+    return _METHOD.format(signal=rated.words[0], phases=named, enough=ENOUGH, forced=forced)
+
+
+def _unrated(scored: Scored, paradigm: str) -> str:
+    try:
+        rated_questions(scored, paradigm)
+    except SpanLabError as error:
+        return f"{error}."
+    return ""
+
+
+def _lacking(scored: Scored, paradigm: str) -> tuple[str, ...]:
+    there = paradigm in scored.parts and "confidence" in scored.parts[paradigm].items.columns
+    return () if there else ("confidence",)
+
+
+def _chart(
+    rated: Rated, rows: pd.DataFrame, points: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str, z: bool
+) -> dict[str, Any]:
+    """A panel for each row of the table: its points, and the fitted curve."""
+    keys = [*WHO, "participant", *by]
+    of_each = dict(iter(points.groupby(keys, sort=True, observed=True, dropna=False))) if len(points) else {}
+    colours = {look.label: look.light for look in agents}
+    columns = coded(rows[by[0]])[1] if by else []
+    wide = len(columns) if 1 < len(columns) <= 6 and len(rows) % len(columns) == 0 else min(4, len(rows))
+    panels, values = [], []
+    for place, row in enumerate(rows.to_dict("records")):
+        curve = of_each.get(tuple(row[name] for name in keys))
+        below = "no curve" if math.isnan(row["auc"]) else f"area {row['auc']:.2f}" + ("" if math.isnan(row["d_a"]) else f", d_a {row['d_a']:.2f}")
+        below += "" if math.isnan(row["slope"]) else f", slope {row['slope']:.2f}"
+        x_title, y_title = ("z(false alarms)", "z(hits)") if z else ("false alarms", "hits")
+        layers = _layers(colours[row["agent"]], x_title if place >= len(rows) - wide else "", y_title if not place % wide else "", z)
+        heading = {"text": heading_of(row, by), "subtitle": below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start"}
+        panels.append(panel_of(layers, f"datum.part == {place}", heading | {"frame": "group", "offset": 8, "limit": _SIDE + 40}))
+        values += [one | {"part": place} for one in (*_diagonal(z), *_line(row, rated.forced, z), *(_marks(curve, z) if curve is not None else ()))]
+    return grid(panels, values, columns=wide, spacing=(78, 56), title=title_lines(title, subtitle))
+
+
+def _diagonal(z: bool) -> list[dict[str, Any]]:
+    low, high = (-_FURTHEST, _FURTHEST) if z else (0.0, 1.0)
+    return [{"role": "diagonal", "x": end, "y": end} for end in (low, high)]
+
+
+def _line(row: Mapping[Any, Any], forced: bool, z: bool) -> list[dict[str, Any]]:
+    """The fitted curve; nothing where nothing was fitted."""
+    from scipy.special import ndtr
+
+    model = model_of(row, forced)
+    if model is None:
+        return []
+    at = np.linspace(-_FURTHEST, _FURTHEST, _POINTS)
+    heights = model.intercept + model.slope * at
+    if z:
+        inside = np.abs(heights) <= _FURTHEST
+        return [{"role": "fit", "x": float(x), "y": float(y)} for x, y in zip(at[inside], heights[inside], strict=True)]
+    ends = [(0.0, 0.0), *zip(ndtr(at), ndtr(heights), strict=True), (1.0, 1.0)]
+    return [{"role": "fit", "x": float(x), "y": float(y)} for x, y in ends]
+
+
+def _marks(points: pd.DataFrame, z: bool) -> list[dict[str, Any]]:
+    x, y = ("z_false_alarms", "z_hits") if z else ("false_alarms", "hits")
+    known = points[points[x].notna() & points[y].notna()]
+    return [
+        {"role": "point", "x": float(row[x]), "y": float(row[y]), "criterion": f"{row['answer']}, {row['confidence']:g} or surer"}
+        for row in known.to_dict("records")
+        if not z or max(abs(row[x]), abs(row[y])) <= _FURTHEST
+    ]
+
+
+def _layers(colour: str, x_title: str, y_title: str, z: bool) -> dict[str, Any]:
+    """Diagonal, curve and points of one panel."""
+    domain, ticks = ([-_FURTHEST, _FURTHEST], [-2, 0, 2]) if z else ([0.0, 1.0], [0, 0.5, 1])
+    axis = {"grid": False, "values": ticks, "format": "d" if z else ".1~f"}
+    scale = {"domain": domain, "nice": False}
+    x = {"field": "x", "type": "quantitative", "title": x_title or None, "scale": scale, "axis": axis}
+    y = {"field": "y", "type": "quantitative", "title": y_title or None, "scale": scale, "axis": axis | {"grid": True}}
+    pointed = [
+        {"field": "criterion", "type": "nominal", "title": "criterion"},
+        {"field": "x", "type": "quantitative", "title": "z(false alarms)" if z else "false alarms", "format": ".2f"},
+        {"field": "y", "type": "quantitative", "title": "z(hits)" if z else "hits", "format": ".2f"},
+    ]
+    encoding, ordered = {"x": x, "y": y}, {"order": {"field": "x", "type": "quantitative"}}
+    layer = [
+        {
+            "transform": [{"filter": "datum.role == 'diagonal'"}],
+            "mark": {"type": "line", "style": "chance", "strokeDash": [2, 3], "strokeWidth": 1, "opacity": 0.8},
+            "encoding": encoding | ordered,
+        },
+        {
+            "transform": [{"filter": "datum.role == 'fit'"}],
+            "mark": {"type": "line", "color": colour, "strokeWidth": 2},
+            "encoding": encoding | ordered,
+        },
+        {
+            "transform": [{"filter": "datum.role == 'point'"}],
+            "mark": {"type": "point", "color": colour, "filled": True, "size": 42, "opacity": 1},
+            "encoding": encoding | {"tooltip": pointed},
+        },
+    ]
+    return {"layer": layer, "width": _SIDE, "height": _SIDE}
+
+
+ROC = FigureDeclaration(
+    "roc",
+    "ROC from ratings of confidence",
+    partial(compute_curves, "roc", False),
+    _unrated,
+    _lacking,
+    line="ROC from ratings of confidence, with area, d_a and slope of the unequal-variance model",
+    answers="items",
+    by=True,
+)
+ZROC = FigureDeclaration(
+    "zroc",
+    "ROC in z-scores",
+    partial(compute_curves, "zroc", True),
+    _unrated,
+    _lacking,
+    line="ROC in z-scores, with the line of the unequal-variance model",
+    answers="items",
+    by=True,
+)

@@ -1,0 +1,216 @@
+"""Ratings of confidence: beside their answers, in curves, models with unequal variances and calibration; checked against planted values."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted_ratings import planted_ratings
+from roc_recovery import recover
+from scipy.optimize import minimize
+from scipy.special import ndtr
+
+from spanlab.analysis.data.loading import load
+from spanlab.analysis.data.scoring import score_table, sort_rows
+from spanlab.analysis.effects.confidence import rated_questions, roc_over_people, roc_table
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figure_catalogue import FIGURES, figure_named
+from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.stats.rated_detection import ENOUGH, RatingCounts, area_under_curve, fit_unequal_variance, simulate_ratings
+from spanlab.core.errors import SpanLabError
+
+CRITERIA = np.array([-0.5, 0.0, 0.5, 1.0, 1.5])
+
+
+def test_the_area_is_the_share_of_pairs_and_its_interval_that_of_delong() -> None:
+    random = np.random.RandomState(1)
+    evidence, signal = random.randint(6, size=60).astype(float), random.random_sample(60) < 0.5
+    evidence[signal] += random.randint(3, size=int(signal.sum()))
+    ones, others = evidence[signal], evidence[~signal]
+    pairs = (ones[:, None] > others) + 0.5 * (ones[:, None] == others)
+    area = area_under_curve(evidence, signal)
+    assert area.value == pytest.approx(pairs.mean())
+    variance = pairs.mean(1).var(ddof=1) / len(ones) + pairs.mean(0).var(ddof=1) / len(others)
+    reach = 1.959964 * math.sqrt(variance) / (area.value * (1 - area.value))
+    middle = math.log(area.value / (1 - area.value))
+    assert (area.low, area.high) == pytest.approx((1 / (1 + math.exp(reach - middle)), 1 / (1 + math.exp(-reach - middle))), rel=1e-5)
+
+
+def test_answers_of_one_trial_that_are_alike_make_the_interval_wider() -> None:
+    random = np.random.RandomState(2)
+    evidence, signal = simulate_ratings(1.0, 1.0, CRITERIA, 60, 60, random)
+    once = area_under_curve(evidence, signal)
+    copies, trials = np.repeat(evidence, 4), np.repeat(np.arange(120), 4)
+    together = area_under_curve(copies, np.repeat(signal, 4), trials)
+    assert together.value == pytest.approx(once.value)
+    assert (together.low, together.high) == pytest.approx((once.low, once.high), abs=0.003)
+    assert area_under_curve(copies, np.repeat(signal, 4)).low > once.low + 0.03, "as independent answers they would be too sure"
+
+
+def test_an_area_of_1_has_a_lower_end_and_few_answers_have_no_interval() -> None:
+    evidence, signal = np.repeat([0.0, 1.0], 20), np.repeat([False, True], 20)
+    area = area_under_curve(evidence, signal)
+    assert (area.value, area.high) == (1, 1)
+    assert 0.8 < area.low < 0.97
+    assert math.isnan(area_under_curve(evidence[16:24], signal[16:24]).low)
+    assert math.isnan(area_under_curve(evidence[:20], signal[:20]).value)
+
+
+def test_the_model_is_the_one_of_highest_likelihood() -> None:
+    """Found by another search, without slopes, from another start."""
+    evidence, signal = simulate_ratings(1.2, 0.75, CRITERIA, 150, 120, np.random.RandomState(3))
+    counts = RatingCounts.of(evidence, signal)
+    fitted = fit_unequal_variance(counts)
+    assert fitted is not None
+
+    def unlikely(at: np.ndarray) -> float:
+        criteria = at[2] + np.concatenate([[0], np.cumsum(np.exp(at[3:]))])
+        ends = np.concatenate([[-np.inf], criteria, [np.inf]])
+        shares = np.diff(ndtr(ends)), np.diff(ndtr(math.exp(at[1]) * ends - at[0]))
+        return -float(counts.others @ np.log(shares[0]) + counts.signals @ np.log(shares[1]))
+
+    start = np.array([0.5, 0.1, -1.0, -1, -1, -1, -1])
+    other = minimize(unlikely, start, method="BFGS", options={"gtol": 1e-7})
+    assert (fitted.intercept, fitted.slope) == pytest.approx((other.x[0], math.exp(other.x[1])), rel=1e-3)
+    assert fitted.d_a == pytest.approx(fitted.intercept * math.sqrt(2 / (1 + fitted.slope**2)))
+    assert fitted.df == 3
+    expected = -other.fun - sum(float(one[one > 0] @ np.log(one[one > 0] / one.sum())) for one in (counts.signals, counts.others))
+    assert fitted.g2 == pytest.approx(-2 * expected, abs=1e-3)
+
+
+def test_many_answers_give_planted_values_back_and_a_slope_of_1_is_the_model_of_equal_variances() -> None:
+    evidence, signal = simulate_ratings(1.5, 0.8, CRITERIA, 40_000, 40_000, np.random.RandomState(4))
+    fitted = fit_unequal_variance(RatingCounts.of(evidence, signal))
+    assert fitted is not None
+    assert (fitted.d_a, fitted.slope) == pytest.approx((1.5, 0.8), rel=0.02)
+    assert fitted.criteria == pytest.approx(CRITERIA, abs=0.03)
+    assert area_under_curve(evidence, signal).value == pytest.approx(ndtr(1.5 / math.sqrt(2)), abs=0.015)
+    assert fitted.hits(np.array([0.5]))[0] == pytest.approx(ndtr(fitted.intercept))
+
+
+def test_without_a_peak_there_is_no_fit() -> None:
+    apart = RatingCounts(np.arange(4.0), np.array([0, 0, 30, 30]), np.array([30, 30, 0, 0]))
+    assert fit_unequal_variance(apart) is None
+    assert fit_unequal_variance(RatingCounts(np.arange(3.0), np.array([5, 20, 40]), np.array([40, 20, 5]))) is None
+
+
+def test_ratings_stand_beside_the_answers_that_they_follow() -> None:
+    table = planted_ratings({"p1": (1.0, 1.0)}, trials=20)
+    scored, left_out = sort_rows(table)
+    assert len(scored.items) == 40
+    confidence = table[table["phase"] == "confidence"]
+    ratings = dict(zip(confidence["trial"].astype(int), confidence["answer"].astype(float), strict=True))
+    assert scored.items.set_index("trial")["confidence"].to_dict() == ratings
+    assert left_out.counts["confidence"] == 40
+    assert "unscored" not in left_out.counts
+    assert {*scored.items["confidence_phase"]} == {"confidence"}
+    # another rating that follows is not taken for confidence, wherever it stands; one before the answer never is
+    effort = table[table["phase"] == "confidence"].assign(phase="effort", answer=9)
+    for ask in (0, 1.5, 3):
+        both = score_table(pd.concat([table, effort.assign(ask=ask, step=ask + 5)], ignore_index=True))
+        assert both.items.set_index("trial")["confidence"].to_dict() == ratings
+    alone = score_table(pd.concat([table[table["phase"] == "probe"], effort.assign(ask=0)], ignore_index=True))
+    assert "confidence" not in alone.items.columns or alone.items["confidence"].isna().all()
+    # neither order nor a rating that was left out changes what belongs together
+    lost = table.copy()
+    lost.loc[(lost["phase"] == "confidence") & (lost["trial"] <= 3), ["answer", "outcome"]] = [None, "omitted"]
+    mixed = score_table(lost.sample(frac=1, random_state=1)).items.set_index("trial")["confidence"]
+    assert mixed.isna().sum() == 3
+    assert mixed.dropna().to_dict() == {trial: value for trial, value in ratings.items() if trial > 3}
+
+
+def test_a_rating_that_is_the_answer_gives_the_same_curve_as_an_answer_with_a_rating() -> None:
+    tables = []
+    for one_scale in (False, True):
+        scored = score_table(planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0)}, one_scale=one_scale))
+        assert len(scored.items) == 400
+        assert {*scored.items["chance"]} == {0.5}
+        tables.append(roc_table(rated_questions(scored, "sure")).drop(columns="agent"))
+    pd.testing.assert_frame_equal(*tables)
+    halves = planted_ratings({"p1": (1.5, 0.8)}, one_scale=True, trials=10)
+    assert "20 ratings scored as an answer, by the half of the scale in which it lies." in score_table(halves).notes
+    odd = score_table(halves.assign(scale_to=7))
+    assert not len(odd.items)
+    assert any("20 ratings on a scale with a middle left out" in note for note in odd.notes)
+
+
+def test_the_table_of_people_and_what_is_not_fitted() -> None:
+    scored = score_table(planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0), "p3": (2.0, 0.7)}, trials=ENOUGH))
+    table = roc_table(rated_questions(scored, "sure"))
+    assert list(table["participant"]) == ["p1", "p2", "p3"]
+    assert table["d_a"].notna().all()
+    assert (table["auc_low"] < table["auc"]).all()
+    assert (table["type2_auc"] > 0.5).all()
+    together = roc_over_people(table).iloc[0]
+    assert together["auc"] == pytest.approx(table["auc"].mean())
+    assert together["participant"] == "mean of 3 people"
+    few = roc_table(rated_questions(score_table(planted_ratings({"p1": (1.5, 0.8)}, trials=ENOUGH - 1)), "sure")).iloc[0]
+    assert math.isnan(few["d_a"])
+    assert few["note"] == f"only {ENOUGH - 1} rated answers of one kind: the model is fitted from {ENOUGH} of each kind on"
+    sure = planted_ratings({"p1": (1.5, 0.8)})
+    sure.loc[sure["phase"] == "confidence", "answer"] = 3
+    row = roc_table(rated_questions(score_table(sure), "sure")).iloc[0]
+    assert row["note"] == "only 2 different answers with their ratings: the model needs 4"
+    assert row["type2_auc"] == 0.5, "whoever is always sure tells nothing by it"
+    old = planted_ratings({"p1": (1.5, 0.8)})
+    trials = old.loc[old["correct_answer"] == "new", "trial"].iloc[1:]
+    (only,) = roc_table(rated_questions(score_table(old[~old["trial"].isin(trials)]), "sure"))["note"]
+    assert only.startswith("only 1 rated answer of one kind")
+
+
+def test_the_figures_of_people_and_a_model(tmp_path: Path) -> None:
+    planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0)}).to_csv(tmp_path / "people.csv", index=False)
+    planted_ratings({"run": (1.2, 0.9)}, trials=30, agent="a model", kind="chat").to_csv(tmp_path / "model.csv", index=False)
+    data = load([tmp_path / "people.csv", tmp_path / "model.csv"])
+    curve = figure_named("roc").draw(data, Wish())
+    assert list(curve.table["participant"]) == ["p1", "p2", "", "mean of 2 people"]
+    assert "1 of 3 curves has no fit: only 30 rated answers of one kind: the model is fitted from 50 of each kind on." in curve.notes
+    assert "Ratings are those of the phase confidence." in curve.caption
+    assert "area 0.87" in curve.save(tmp_path / "roc.svg").read_text(encoding="utf-8")
+    points = figure_named("zroc").draw(data, Wish()).table
+    assert len(points) == 15
+    first = points.iloc[0]
+    assert (first["answer"], first["confidence"]) == ("old", 3)
+    assert ndtr(first["z_hits"]) == pytest.approx(first["hits"])
+    assert len(figure_named("roc").draw(data, Wish(by="half")).table) == 8
+    calibrated = effect("calibration").table(data.scored, "sure")
+    assert {*calibrated["confidence"]} == {1, 2, 3}
+    people = calibrated[calibrated["agent_kind"] == "participant"].set_index("confidence")["mean"]
+    assert people.is_monotonic_increasing
+    times = figure_named("conditions").draw(data, Wish(along="confidence"))
+    assert len(times.table) == 6, "confidence is a column like others"
+
+
+def test_a_slider_is_in_ten_parts() -> None:
+    table = planted_ratings({"p1": (1.0, 1.0)}, trials=200)
+    ratings = table["phase"] == "confidence"
+    table.loc[ratings, "answer"] = np.random.RandomState(1).randint(0, 101, int(ratings.sum()))
+    table.loc[ratings, ["scale_from", "scale_to"]] = [0, 100]
+    found = effect("calibration").table(score_table(table), "sure")
+    assert found["confidence"].tolist() == [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]
+    assert int(found["n_items"].sum()) == 400
+    assert len({*rated_questions(score_table(table), "sure").items["evidence"]}) == 20
+
+
+def test_where_nobody_was_asked_for_a_rating_nothing_appears() -> None:
+    table = planted_ratings({"p1": (1.0, 1.0)}, trials=20)
+    scored = score_table(table[table["phase"] == "probe"])
+    assert "confidence" not in scored.items.columns
+    for name in ("roc", "zroc", "calibration"):
+        assert FIGURES.get(name).missing(scored, "sure")
+    assert FIGURES.get("roc").missing(scored, "sure") == "sure has no ratings of confidence."
+    with pytest.raises(SpanLabError, match="no questions that one of two words answers"):
+        rated_questions(score_table(table.assign(correct_answer=table["correct_answer"].mask(table["trial"] == 1, "other"))), "sure")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("d_a", "slope"), [(0.5, 1.0), (1.0, 0.8), (1.5, 0.7), (2.2, 0.8)])
+def test_from_enough_answers_on_planted_parameters_are_recovered(d_a: float, slope: float) -> None:
+    """Bias, spread and coverage, as docs/statistics.md has them."""
+    for one in recover(d_a, slope, ENOUGH, people=1000, seed=9):
+        assert abs(one.bias) < (0.005 if one.name == "area" else 0.07), one
+        assert 0.92 < one.coverage < 0.98, one
+        assert one.without < 0.01, one
