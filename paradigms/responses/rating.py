@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -14,14 +15,43 @@ from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...stimuli.kinds.lettering import drawable
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Scale, Surface
-from .choice import read_label
 from .keys import AnswerKeys
 from .regions import Area, row_regions
+from .wording import dashed, negated
 
 #: scales of at most so many numbers are boxes with keys; longer ones are a slider
 _BOXES = 11
 #: the part of the area that is the scale itself; what its numbers mean stands below
 _HIGH = 0.5
+#: numbers in a reply, with whatever makes them another number than the whole one
+_NUMBER = re.compile(r"(?<![\w.,-])(?P<sign>[-+−]?|[<>≤≥~≈] ?)(?P<whole>\d+)(?P<more>(?:[.,]\d+)?\+?(?: ?%)?)(?!\w)|\d+")
+#: "4 out of 7", "4/7": a number and the top of the scale, and not how many of something
+_OF = re.compile(
+    r"(?<![\w.,/])(\d+) ?(?:/ ?|(?:out of|of|von|sur|de|aus) (?:a possible |the )?)\(?(\d+)\)?(?![\w/%])(?![.,]\d)"
+    r"(?! (?!(?:on|for|in|because|since|as|but|so|and|i|with|confidence|certainty|confident|certain|sure|rating|scale|points?|here)\b)[^\W\d_])",
+    re.IGNORECASE,
+)
+_NUMBER_WORDS = r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)"
+#: another number in words, beside the one in digits
+_OFFERED = re.compile(
+    rf"\b(?:or|to|and|maybe|perhaps|rather|between|oder|bis|und|vielleicht|eher|zwischen) (?:an? |the )?{_NUMBER_WORDS}(?!\w)"
+    rf"|\d ?[-/,] ?{_NUMBER_WORDS}(?!\w)|\bhalf\b|\bhalb",
+    re.IGNORECASE,
+)
+#: where one thing that is said ends and another begins
+_CLAUSE = re.compile(
+    r"[.;:,()\n!]|(?<=\w) ?- |\b(?:because|since|as|so|thus|therefore|hence|but|though|although|and|weil|da|denn|also|daher|aber|und|parce que|donc|mais)\b",
+    re.IGNORECASE,
+)
+#: what makes a number a bound, a condition or a value nearby
+_NOT_IT = re.compile(
+    r"\b(?:(?:more|less|higher|lower|greater|other|better|worse) than|at (?:least|most)|above|below|over|under|up to|minimum|maximum|about|around|roughly|"
+    r"approximately|circa|ca|nearly|almost|close to|closer to|nearer|between|if|unless|otherwise|or|mehr als|weniger als|mindestens|höchstens|über|unter|"
+    r"bis zu|etwa|ungefähr|fast|beinahe|zwischen|wenn|falls|sonst|oder|plus de|moins de|environ|presque|entre|ou)\b",
+    re.IGNORECASE,
+)
+#: what takes a number back that was said before
+_TAKEN_BACK = re.compile(r"(?<!\w)(?:wait|actually|correction|scratch that|never mind|no|nope|nein|doch|non)(?: *[.,!;:\n]|\s*\Z)", re.IGNORECASE)
 
 
 def _pairs(value: Any) -> Any:
@@ -112,9 +142,35 @@ class Rating(ResponseKind):
 
     @override
     def parse(self, text: str) -> Answer | None:
-        """The one number of the scale in a reply; None where there is another number, or words that deny it."""
-        number = read_label(text, self._numbers)
-        return None if number is None else self.values[number]
+        """The one number of the scale in a reply, with whatever is said of it; None where there is another number, or words that make it a bound or deny it.
+
+        A top of the scale beside the number (``4 out of 7``, ``4/7``) is no other number, and neither are both ends of the scale (``on a scale from 1 to 7``).
+        Doubts are what a rating is about: ``2 - I was mostly guessing`` is a 2.
+        """
+        plain = re.sub(r"[*`#$]+|(?<!\w)_+|_+(?!\w)", " ", dashed(text))
+        plain = re.sub(r"\s*\n\s*", "\n", re.sub(r"[^\S\n]+", " ", plain)).strip()
+        if any(int(top) != self.to for _, top in _OF.findall(plain)):
+            return None
+        plain = _OF.sub(r"\1", self._without_ends(plain))
+        numbers = list(_NUMBER.finditer(plain))
+        number = numbers[0]["whole"] if numbers else None
+        if number is None or len(number) > 4 or any(match["whole"] != number for match in numbers):
+            return None
+        percent = " %" if (self.first, self.to) == (0, 100) else ""
+        if any(match["sign"] or match["more"].strip(percent) for match in numbers) or str(int(number)) != number or not self.allows(int(number)):
+            return None
+        end = numbers[-1].end()
+        if _OFFERED.search(plain) or _TAKEN_BACK.search(plain, end) or plain[end:].lstrip().startswith("?"):
+            return None
+        clauses = [clause for clause in _CLAUSE.split(plain) if re.search(rf"(?<!\d){number}(?!\d)", clause)]
+        return None if any(negated(clause) or _NOT_IT.search(clause) for clause in clauses) else int(number)
+
+    def _without_ends(self, text: str) -> str:
+        """A text without both ends of the scale where they stand for the scale."""
+        many, both = len(self.values), rf"{self.first} ?(?:-|to|through|bis|à|a) ?{self.to}"
+        before = rf"\b(?:scale|range|skala|échelle|escala)(?: (?:of|from|von|de|is|was|:))* ?\(?{both}\)?"
+        named = rf"{before}|\(?(?:from |von |de )?{both}\)?(?= (?:scale|rating|likert|skala))"
+        return re.sub(rf"{named}|\b{many}[- ]point(?:s)?\b|\({both}\)", " ", text, flags=re.IGNORECASE)
 
     @override
     def write(self, answer: Answer) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ....core.errors import SpanLabError
 from ....paradigms import Answer, ResponseKind
+from ....paradigms.responses import Rating
 from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
 from ..messages import Reply
 from ..settings import ChatSettings
@@ -243,7 +244,8 @@ def _last(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None
     sentence = None if negated(line) else _bare(kind, line[ends[-1] :])
     concluded = [kind.parse(line[conclusion.start() :]) for conclusion in _CONCLUSION.finditer(line)][-1:]
     called = kind.parse(line[ends[-1] :]) if names_position(line[ends[-1] :]) and not negated(line) else None
-    return [value for value in (sentence, *concluded, called, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
+    headed = _head(kind, line) if isinstance(kind, Rating) else None  # what follows a rating says how it is meant
+    return [value for value in (sentence, *concluded, called, headed, _short(kind, line), *_marked(kind, text)[-1:]) if value is not None]
 
 
 def _first(kind: ResponseKind, text: str, lines: list[str]) -> list[Answer | None]:
@@ -274,7 +276,9 @@ def _short(kind: ResponseKind, line: str) -> Answer | None:
 
 
 def _head(kind: ResponseKind, line: str) -> Answer | None:
-    """The answer with which a line begins, before reasons."""
+    """The answer with which a line begins, before reasons; a rating only where nothing in the line takes it back."""
+    if isinstance(kind, Rating) and kind.parse(line) is None:
+        return None
     ends = [*islice(HEAD_END.finditer(line), _HEADS), *(islice(DASH_END.finditer(line), 1) if _no_signs(kind) else ())]
     heads = (line[: end.start()] for end in sorted(ends, key=lambda end: end.start()))
     return next((value for head in (line, *heads) if (value := _bare(kind, head)) is not None), None)

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from ....paradigms import ResponseKind
+from ....paradigms.responses import Rating
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 _BESIDE_CJK = re.compile(rf"(?<=[{_CJK}])(?=[0-9A-Za-z\-])|(?<=[0-9A-Za-z\-])(?=[{_CJK}])")
@@ -117,6 +118,8 @@ def plain(text: str, kind: ResponseKind) -> str:
     text = re.sub(r"[^\S\n]+", " ", text)
     if not labels:
         return _cells(text)
+    if isinstance(kind, Rating):  # doubts are what it is about, and its numbers count nothing else
+        return "".join(sentence for sentence in _SENTENCES.findall(text) if not sentence.strip().endswith("?") and not _REQUESTS.search(sentence))
     whole = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     text = "".join(sentence for sentence in _SENTENCES.findall(text) if _says(sentence, whole))
     if all(label.isdigit() for label in labels):

@@ -18,7 +18,7 @@ from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.reading.extraction import Reading, check_extraction, read, split_reasoning
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, ResponseKind, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice
+from spanlab.paradigms.responses import Cells, Choice, Rating
 
 PARADIGMS = list_paradigms()
 MATCH = Choice.model_validate({"options": ["m", "-"]})
@@ -26,6 +26,7 @@ SIDES = Choice.model_validate({"options": ["left", "right"]})
 SAME = Choice.model_validate({"options": ["same", "different"]})
 NINE = Choice.model_validate({"options": 9})
 TWELVE = Choice.model_validate({"options": 12})
+SEVEN = Rating.model_validate({"from": 1, "to": 7, "labels": {"1": "guessed", "7": "sure"}})
 TWO_CELLS = Cells.model_validate({"grid": 10, "take": 2})
 WHERE = ("none", "before", "after")
 
@@ -345,3 +346,63 @@ def test_of_long_replies_the_end_is_read_at_which_the_answer_stands() -> None:
     assert value_of(SIDES, f"left\n{reasons}", reasoning="after") == "left"
     assert value_of(SIDES, f"left\n{reasons}") is None
     assert value_of(MATCH, f"m{reasons}", extraction="first_character") == "m"
+
+
+# -- ratings -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2 - I was mostly guessing", 2),
+        ("2 – guessing", 2),
+        ("2: not sure at all", 2),
+        ("2 (just a guess)", 2),
+        ("2, I'm not sure", 2),
+        ("Not sure. 2", 2),
+        ("I'm not very confident, so 2", 2),
+        ("1 - I have no idea", 1),
+        ("3 - it could be either", 3),
+        ("5. I don't recall seeing it, though.", 5),
+        ("6 because I remember it, without doubt", 6),
+        ("7 = sure", 7),
+        ("Maybe a 3", 3),
+        ("4/7", 4),
+        ("4 / 7", 4),
+        ("**4/7**", 4),
+        ("4 out of 7", 4),
+        ("6/7 confident", 6),
+        ("I would rate my confidence as 5 out of 7 because it was familiar.", 5),
+        ("On a scale of 1 to 7, I would say 6", 6),
+        ("My rating is 3 on a scale from 1 to 7.", 3),
+        ("Rating - 4", 4),
+    ],
+)
+def test_a_rating_is_read_with_whatever_is_said_of_it(text: str, value: int) -> None:
+    assert read(SEVEN, text, settings()) == Reading(value, "tolerant", str(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("between 2 and 3", "2 or 3", "2-3", "2–3", "2 to 3", "2, maybe 3", "2 or three", "2 - or rather 3", "2 and a half", "3.5", "3,5", "4 5", "2...3"),
+        *("2/3", "4/10", "4 out of 10", "50%", "-3", "8", "0", "44", "4th", "1 to 7", "1-7", "I remembered 4 of the 7 words"),
+        *("not 4", "I don't think it is 4", "4?", "more than 4", "at least 3", "around 4", "~4", "4+", "2 or so", "4 if the word was house"),
+        *("4. No, wait.", "I'd say 4, no, 5", "Between a 2 and a 3, I was guessing", "GPT-4", "two", "no", "I was mostly guessing"),
+    ],
+)
+def test_an_ambiguous_rating_stays_unread(text: str) -> None:
+    for reasoning in WHERE:
+        assert read(SEVEN, text, settings(reasoning=reasoning)).value is None
+
+
+def test_a_rating_before_or_after_reasons_is_read_where_it_was_asked_for() -> None:
+    assert read(SEVEN, "I saw it, but I am not sure.\n2 - I was mostly guessing", settings(reasoning="before")).value == 2
+    assert read(SEVEN, "2 - I was mostly guessing.\nIt looked new.", settings(reasoning="after")).value == 2
+    slider = Rating.model_validate({"from": 0, "to": 100})
+    assert [slider.parse(text) for text in ("80%", "80/100", "100%", "0.8", "about 80")] == [80, 80, 100, None, None]
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_ratings_are_read_in_what_well_meaning_models_put_around_them(dress: str) -> None:
+    assert read(SEVEN, dress.format("4"), settings()).value == 4
