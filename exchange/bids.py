@@ -55,6 +55,8 @@ _PARTICIPANTS = {
     "agent": {"Description": "name of the machine; `participant` for people"},
     "caution": {"Description": "remark that must accompany its data"},
 }
+#: of studies with groups alone
+_GROUP = {"group": {"Description": "group of the participant in the study; n/a for who belongs to none"}}
 
 
 @dataclass(slots=True)
@@ -291,14 +293,15 @@ def _draws(info: SessionInfo) -> dict[str, Any]:
 
 
 def _write_participants(folder: Path, data: SharedData) -> None:
-    names = [*_PARTICIPANTS, *data.fields]
-    lines = ["\t".join(names)]
+    described = {**_PARTICIPANTS, **(_GROUP if data.grouped else {})}
+    lines = ["\t".join([*described, *data.fields])]
     for one in data.participants:
         who = [f"sub-{one.label}", "person" if one.person else "machine", "homo sapiens" if one.person else "n/a", one.agent_kind, one.agent, one.caution]
-        lines.append("\t".join(map(cell, [*who, *(one.fields.get(name) for name in data.fields)])))
+        group = [", ".join(sorted(one.groups))] if data.grouped else []
+        lines.append("\t".join(map(cell, [*who, *group, *(one.fields.get(name) for name in data.fields)])))
     (folder / "participants.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     asked = {name: {"Description": f"what people were asked: {name}"} for name in data.fields}
-    write_json(folder / "participants.json", {**_PARTICIPANTS, **asked})
+    write_json(folder / "participants.json", {**described, **asked})
 
 
 def _description(data: SharedData) -> dict[str, Any]:

@@ -145,6 +145,7 @@ def _session(data_set: Path, source: TablesOfSession, who: Mapping[str, str], op
         "format_version": FORMAT_VERSION if streams > 1 else 1,
         "session": "",
         "participant": source.label if person else "",
+        **({"group": group} if (group := row.get("group") or "") else {}),
         "agent_kind": kind,
         "agent": str(who.get("agent") or kind),
         "oracle": row.get("oracle") == "true",

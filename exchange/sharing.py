@@ -11,7 +11,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -117,6 +117,7 @@ class SharedParticipant:
     agent : a person, or the machine as it was named, without folders and people's identifiers
     caution : what must be said of it, such as that it is a scripted server
     fields : what was asked and is to be shared
+    groups : of studies with groups; one for each participant unless there are several such studies
     """
 
     label: str
@@ -125,6 +126,7 @@ class SharedParticipant:
     agent: str
     caution: str
     fields: dict[str, Any]
+    groups: set[str] = field(default_factory=set[str])
 
 
 @dataclass(slots=True)
@@ -147,6 +149,11 @@ class SharedData:
         """How many people and machines took part."""
         people = sum(one.person for one in self.participants)
         return f"{people} {'person' if people == 1 else 'people'} and {counted(len(self.participants) - people, 'machine')}"
+
+    @property
+    def grouped(self) -> bool:
+        """Whether somebody belongs to a group of a study."""
+        return any(one.groups for one in self.participants)
 
     @property
     def authors(self) -> list[str]:
@@ -244,6 +251,7 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         )
         one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
         entries = info.get("study", {}).get("fields") or {}
+        one.groups.update(filter(None, [info.get("group")]))
         one.fields.update({name: entries[name] for name in wanted if person and name in entries})
     if not sessions:
         raise SpanLabError("there is nothing to share: no session has a finished trial")
@@ -274,7 +282,7 @@ def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:
     if unknown:
         there = f"what was asked: {', '.join(asked)}" if asked else "nothing was asked of anybody in these sessions"
         raise SpanLabError(f"--fields: no session has '{unknown[0]}'; {there}")
-    reserved = {"participant_id", "participant_type", "species", "caution", *(column.name for column in COLUMNS)}
+    reserved = {"participant_id", "participant_type", "species", "caution", "group", *(column.name for column in COLUMNS)}
     taken = [name for name in wanted if name in reserved]
     if taken:
         raise SpanLabError(f"--fields: a column of that name is there already: '{taken[0]}'")

@@ -120,17 +120,22 @@ def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) 
         return effect_tables(computed, file, key, folder)
     if isinstance(computed, ComputedTimes):
         return [_times(computed, file)]
-    return [_numbers(computed.shown, file)] if FIGURES.get(name).section == "others" else []
+    if FIGURES.get(name).section != "others":
+        return []
+    further = [
+        _numbers(table, folder.table(f"{key}_{number}", table), heading) for number, (heading, table) in enumerate(computed.further, start=1) if len(table)
+    ]
+    return [_numbers(computed.shown, file), *further]
 
 
-def _numbers(shown: pd.DataFrame, file: str) -> PageTable:
+def _numbers(shown: pd.DataFrame, file: str, heading: str = "The numbers") -> PageTable:
     """Any table, as a terminal shows it."""
     texts = [str(name) for name in shown.columns if shown[name].dtype.kind not in "if"]
 
     def column(name: str) -> PageColumn:
         return words_of(name) if name in texts else (name, lambda row: "" if missing(row[name]) else f"{row[name]:.4g}")
 
-    return page_table(shown, [column(str(name)) for name in shown.columns], "The numbers", words=texts, file=file)
+    return page_table(shown, [column(str(name)) for name in shown.columns], heading, words=texts, file=file)
 
 
 def _times(computed: ComputedTimes, file: str) -> PageTable:

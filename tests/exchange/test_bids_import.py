@@ -17,7 +17,7 @@ from spanlab.exchange import FORMATS, Report
 from spanlab.exchange.bids_sessions import BidsReading
 from spanlab.exchange.sharing import Sharing
 from spanlab.sessions import read_session
-from spanlab.sessions.record.reader import COLUMNS, find_sessions, read_table
+from spanlab.sessions.record.reader import COLUMNS, find_sessions, read_table, write_responses
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "sessions"
 FINISHED = GOLDEN / "finished"
@@ -190,3 +190,32 @@ def test_sessions_without_what_they_need_are_left_out_on_request(tmp_path: Path,
     assert "lacks the columns seed, trial_id" in complaint(*run("import", "--from", "bids", "seedless", "-o", "other"))
     about = json.loads(next((tmp_path / "seedless").rglob("sub-*_beh.json")).read_text(encoding="utf-8"))["SpanLab"]
     assert "Seed" not in about
+
+
+def test_groups_are_with_the_participants_and_come_back(tmp_path: Path) -> None:
+    for name, source in (("in_group", PERSON), ("model", CHAT)):
+        shutil.copytree(source, tmp_path / "data" / name)
+    person = tmp_path / "data" / "in_group"
+    info = json.loads((person / "session.json").read_text(encoding="utf-8"))
+    (person / "session.json").write_text(json.dumps({**info, "group": "training"}), encoding="utf-8")
+    write_responses(person)
+    FORMATS.get("bids")().write([str(tmp_path / "data")], tmp_path / "set", Sharing(free_text=True, dates=True), QUIET)
+    with (tmp_path / "set" / "participants.tsv").open(encoding="utf-8") as file:
+        people = {row["participant_type"]: row["group"] for row in csv.DictReader(file, delimiter="\t")}
+    assert people == {"person": "training", "machine": "n/a"}
+    described = json.loads((tmp_path / "set" / "participants.json").read_text(encoding="utf-8"))
+    assert "group of the participant" in described["group"]["Description"]
+    FORMATS.get("bids")().read([tmp_path / "set"], tmp_path / "back", BidsReading(), QUIET)
+    groups = {read_session(folder)["agent_kind"]: read_session(folder).get("group") for folder in find_sessions([tmp_path / "back"])}
+    assert groups == {"participant": "training", "chat": None}
+    back = next(folder for folder in find_sessions([tmp_path / "back"]) if read_session(folder).get("group"))
+    assert set(columns(back)["group"]) == {"training"}
+    for form, table in (("csv", "responses.csv"), ("psychds", None)):
+        FORMATS.get(form)().write([str(tmp_path / "data")], tmp_path / form, Sharing(free_text=True), QUIET)
+        files = [tmp_path / form / table] if table else sorted((tmp_path / form / "data").glob("*.csv"))
+        rows = [row for path in files for row in csv.DictReader(path.open(encoding="utf-8", newline=""))]
+        assert {(row["participant_type"], row["group"]) for row in rows} == {("person", "training"), ("machine", "")}
+    codebook = (tmp_path / "csv" / "codebook.csv").read_text(encoding="utf-8")
+    assert "group,string,,studies with groups: the group of the participant" in codebook
+    variables = json.loads((tmp_path / "psychds" / "dataset_description.json").read_text(encoding="utf-8"))["variableMeasured"]
+    assert [one["name"] for one in variables].count("group") == 1

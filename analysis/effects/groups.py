@@ -1,0 +1,221 @@
+"""Groups of people beside each other: what each person has in a condition, on average and along an axis, compared between groups of different people.
+
+People are the units. Two groups are compared by Welch's t test (1947, Biometrika 34, 28-35), which assumes no equal variances and holds its size where groups
+differ in number and spread; several by Welch's F test (1951, Biometrika 38, 330-336), and every two of them with Holm's correction. Hedges' g stands beside.
+Everybody counts once and alike, whatever the number of their trials. Whoever lacks a condition that is in all groups is in no mean over conditions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.agent_kinds import PARTICIPANT
+from ...core.errors import SpanLabError
+from ..data.columns import plain_name, varied
+from ..data.scoring import Scored, plural
+from ..means.bootstrap import FEW, LEVEL
+from ..stats.corrections import holm
+from ..stats.effect_sizes import cohens_d
+from ..stats.margins import bayes_factor_of
+from .conditions import conditions_effect
+from .effect import Effect
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The column of the record that says in which group somebody is.
+GROUP = "group"
+#: Columns of a table of comparisons, and what they hold.
+COLUMNS = {
+    "contrast": "what is compared: the mean over conditions, the slope along them or one condition, and of which groups",
+    "n_first": "people in the first group",
+    "n_second": "people in the second group; of a test of several groups, in all others",
+    "mean_first": "mean of the people of the first group",
+    "mean_second": "mean of the people of the second group",
+    "value": "the first mean minus the second",
+    "se": "its standard error",
+    "low": "lower end of its 95% interval",
+    "high": "upper end of its 95% interval",
+    "t": "Welch's t",
+    "f": "Welch's F, of several groups at once",
+    "df": "degrees of freedom (of F: of the denominator)",
+    "p": "p value, two-tailed",
+    "p_holm": "p value, corrected after Holm: over the pairs of groups, and over the conditions where they are compared one by one",
+    "hedges_g": "Hedges' g: the difference in pooled standard deviations, without its bias in small samples",
+    "g_low": "lower end of its 95% interval",
+    "g_high": "upper end of its 95% interval",
+    "bf10": "Bayes factor (JZS, scale 0.707)",
+    "note": "what must be known of it",
+}
+#: How groups are compared, for captions and a Methods section.
+GROUP_METHOD = (
+    "Groups are compared between people, each of whom counts once, by two-tailed t tests without the assumption of equal variances (Welch, 1947); several "
+    "groups first by an F test (Welch, 1951), and then every two of them with corrected p values (Holm, 1979)."
+)
+
+
+def people_in_groups(scored: Scored, paradigm: str) -> Scored:
+    """The answers of people who are in a group.
+
+    Raises
+    ------
+    SpanLabError
+        with a sentence, where there are no two groups of people, or somebody is in several.
+    """
+    part = scored.parts.get(paradigm)
+    if part is None or GROUP not in part.items.columns:
+        raise SpanLabError(f"{paradigm} has no groups of people")
+    named = part.items[GROUP].astype(object).where(part.items[GROUP].notna(), "").astype(str)
+    kept = (part.items["agent_kind"] == PARTICIPANT.name) & (part.items["participant"] != "") & (named != "")
+    items = part.items[kept].assign(**{GROUP: named[kept]}).reset_index(drop=True)
+    if items[GROUP].nunique() < 2:
+        raise SpanLabError(f"{paradigm} has no two groups of people")
+    several = items.groupby("participant", observed=True)[GROUP].nunique()
+    if (several > 1).any():
+        who = str(several.index[several > 1][0])
+        raise SpanLabError(f"{paradigm}: {who} is in several groups, which are compared between different people; --by group compares them within people")
+    return Scored(items, part.intrusions.iloc[:0], ())
+
+
+def group_effect(people: Scored, paradigm: str, along: str = "", value: str = "correct") -> Effect:
+    """The effect of groups along a column: the first factor that varies within people when none is named, and the groups themselves where none does.
+
+    Raises
+    ------
+    SpanLabError
+        for columns that are not there, and where nothing of this sort was measured.
+    """
+    names = [name for name in varied(people.items) if plain_name(name) != GROUP]
+    within = [name for name in names if (people.items.groupby("participant", observed=True)[name].nunique() > 1).any()]
+    along = along or next(iter(within), "")
+    if plain_name(along) == GROUP or not along:
+        return replace(conditions_effect(people, paradigm, GROUP, "", value), name="groups", panels=(), panel_labels=())
+    effect = conditions_effect(people, paradigm, along, GROUP, value)
+    return replace(effect, name="groups", panel_labels=("{}",))
+
+
+def between_groups(effect: Effect, people: Scored, paradigm: str, level: float = LEVEL) -> pd.DataFrame:
+    """Comparisons of every two groups: the mean over the conditions that all groups have, the slope along them, and each condition by itself.
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`COLUMNS`
+    """
+    import pandas as pd
+
+    values = _of_each_person(effect, people, paradigm)
+    groups = sorted(values)
+    shared = sorted(set.intersection(*({*values[group]} for group in groups)), key=lambda place: (isinstance(place, str), place))
+    rows: list[dict[str, Any]] = []
+    if not shared:
+        return pd.DataFrame(columns=[*COLUMNS])
+    whole = {group: _complete(values[group], shared) for group in groups}
+    lacking = sum(len(set().union(*(values[group][place] for place in shared))) - len(whole[group]) for group in groups)
+    several = len(shared) > 1
+    measures = {f"mean over {effect.x_title}" if several else "mean": np.full(len(shared), 1 / len(shared))}
+    if several and not effect.order:
+        x = np.asarray(shared, float) - np.mean(np.asarray(shared, float))
+        measures[f"slope along {effect.x_title}"] = x / (x @ x)
+    for what, weights in measures.items():
+        sums = {group: matrix @ weights for group, matrix in whole.items()}
+        note = f"{plural(lacking, 'person', 'people')} without all conditions left out" if lacking else ""
+        rows += _family([(what, sums)], groups, level, note)
+    if several:
+        rows += _family([(f"{effect.x_title} {_place(place)}", {group: _values(values[group][place]) for group in groups}) for place in shared], groups, level)
+    return pd.DataFrame(rows, columns=[*COLUMNS])
+
+
+def _place(place: Any) -> str:
+    return f"{place:g}" if isinstance(place, int | float) else str(place)
+
+
+def _values(of: Mapping[int, float]) -> np.ndarray:
+    return np.array([value for value in of.values() if value == value])
+
+
+def _complete(places: Mapping[Any, Mapping[int, float]], shared: Sequence[Any]) -> np.ndarray:
+    """A row for each person who has all conditions, a column for each condition."""
+    everybody = sorted(set.intersection(*({*places[place]} for place in shared)))
+    matrix = np.array([[places[place][person] for place in shared] for person in everybody]).reshape(len(everybody), len(shared))
+    return matrix[np.isfinite(matrix).all(1)]
+
+
+def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, dict[Any, dict[int, float]]]:
+    """For each group and place along the axis (the same place for all where groups are the axis), the value of each person by number."""
+    cells = effect.whole(people, paradigm).cells[""]
+    values: dict[str, dict[Any, dict[int, float]]] = {}
+    alone = effect.x == GROUP
+
+    def keep(row: Mapping[Any, Any], numbers: np.ndarray, measured: np.ndarray) -> None:
+        place = "" if alone else row[effect.x]
+        values.setdefault(_place(row[GROUP]), {})[place] = dict(zip(map(int, numbers), map(float, measured), strict=True))
+
+    if effect.sensitivity is not None:
+        names = [name for name in cells.keys.columns if name != "signal"]
+        for key, pair in effect.sensitivity.pairs(cells).items():
+            if min(pair) >= 0:
+                measured, numbers = effect.sensitivity.each(cells, pair, effect.sensitivity.measures[0])
+                keep(dict(zip(names, key, strict=True)), numbers, measured)
+        return values
+    for number, row in enumerate(cells.keys.to_dict("records")):
+        keep(row, cells.ids[number], cells.values[number])
+    return values
+
+
+def _family(measured: Sequence[tuple[str, Mapping[str, np.ndarray]]], groups: Sequence[str], level: float, note: str = "") -> list[dict[str, Any]]:
+    """Tests that are corrected together: of every two groups in every measure; before them Welch's F where there are more than two groups."""
+    tests, pairs = [], []
+    for what, of_groups in measured:
+        if len(groups) > 2:
+            tests.append({"contrast": f"{what}, any two groups", "n_first": len(of_groups[groups[0]])} | welch_f([of_groups[group] for group in groups]))
+            tests[-1] |= {"n_second": sum(len(of_groups[group]) for group in groups[1:]), "note": note}
+        for first, second in combinations(groups, 2):
+            pairs.append({"contrast": f"{what}, {first} minus {second}"} | welch_t(of_groups[first], of_groups[second], level))
+            pairs[-1]["note"] = "; ".join(filter(None, (pairs[-1]["note"], note)))
+    corrected = holm([row.get("p", math.nan) for row in pairs])
+    return [*tests, *(row | {"p_holm": float(p)} for row, p in zip(pairs, corrected, strict=True))]
+
+
+def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict[str, Any]:
+    """The difference of two independent means, with Welch's test and interval, Hedges' g and a Bayes factor; NaN where there are too few values."""
+    from scipy.special import stdtr, stdtrit
+
+    row: dict[str, Any] = {"n_first": len(first), "n_second": len(second), "note": ""}
+    row |= {"mean_first": float(first.mean()) if len(first) else math.nan, "mean_second": float(second.mean()) if len(second) else math.nan}
+    row["value"] = row["mean_first"] - row["mean_second"]
+    if min(len(first), len(second)) < 2:
+        return row | {"note": "a group of one person: no test"}
+    parts = [float(one.var(ddof=1)) / len(one) for one in (first, second)]
+    variance = sum(parts)
+    if not variance > 1e-24:
+        return row | {"note": "everybody in a group is alike: no test"}
+    df = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second), strict=True))
+    se = math.sqrt(variance)
+    t, reach = row["value"] / se, float(stdtrit(df, (1 + level) / 2)) * se
+    size = cohens_d(first, second, unbiased=True, level=level)
+    row |= {"se": se, "low": row["value"] - reach, "high": row["value"] + reach, "t": t, "df": df, "p": 2 * float(stdtr(df, -abs(t)))}
+    row |= {"hedges_g": size.value, "g_low": size.low, "g_high": size.high, "bf10": bayes_factor_of(t, (len(first), len(second)))}
+    return row | {"note": f"only {min(len(first), len(second))} people in a group" if min(len(first), len(second)) < FEW else ""}
+
+
+def welch_f(groups: Sequence[np.ndarray]) -> dict[str, float]:
+    """Whether the means of several groups differ at all: ``f``, ``df`` of the denominator and ``p``; nothing where a group has no spread."""
+    from scipy.special import fdtrc
+
+    many = len(groups)
+    if min(len(one) for one in groups) < 2 or not all(one.var(ddof=1) > 1e-24 for one in groups):
+        return {}
+    weights = np.array([len(one) / one.var(ddof=1) for one in groups])
+    means = np.array([one.mean() for one in groups])
+    middle = float(weights @ means / weights.sum())
+    spread = float(sum((1 - weight / weights.sum()) ** 2 / (len(one) - 1) for weight, one in zip(weights, groups, strict=True)))
+    f = float(weights @ (means - middle) ** 2) / (many - 1) / (1 + 2 * (many - 2) / (many**2 - 1) * spread)
+    df = (many**2 - 1) / (3 * spread)
+    return {"f": f, "df": df, "p": float(fdtrc(many - 1, df, f))}

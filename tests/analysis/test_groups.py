@@ -1,0 +1,162 @@
+"""Groups of people, compared between people: the tests, their size, what belongs to no group, and where it is shown."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted_groups import planted_groups
+from scipy.stats import ttest_ind
+
+import spanlab
+from spanlab.analysis.data.loading import load
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.groups import between_groups, group_effect, people_in_groups, welch_f, welch_t
+from spanlab.analysis.figure_catalogue import FIGURES, figure_named
+from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.report import folder as report_folder
+from spanlab.analysis.stats.margins import read_margins
+from spanlab.analysis.stats.mixed_contrasts import contrasts
+from spanlab.analysis.stats.mixed_model import mixed_model
+from spanlab.core.errors import SpanLabError
+
+TWO = {"training": (12, 1.5), "control": (10, 0.5)}
+
+
+def comparisons(table: pd.DataFrame, along: str = "", value: str = "correct") -> pd.DataFrame:
+    """The tests of one paradigm."""
+    people = people_in_groups(score_table(table), "task")
+    return between_groups(group_effect(people, "task", along, value), people, "task").set_index("contrast")
+
+
+def test_the_tests_are_those_of_welch() -> None:
+    random = np.random.RandomState(1)
+    first, second, third = random.normal(0.6, 0.1, 12), random.normal(0.7, 0.3, 7), random.normal(0.5, 0.2, 9)
+    row, wanted = welch_t(first, second), ttest_ind(first, second, equal_var=False)
+    assert (row["t"], row["p"], row["df"]) == pytest.approx((wanted.statistic, wanted.pvalue, wanted.df))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(wanted.confidence_interval()))
+    two = welch_f([first, second])
+    assert (two["f"], two["p"], two["df"]) == pytest.approx((row["t"] ** 2, row["p"], row["df"]))
+    # by its definition, in another order
+    groups = [first, second, third]
+    weights = [len(one) / one.var(ddof=1) for one in groups]
+    middle = sum(weight * one.mean() for weight, one in zip(weights, groups, strict=True)) / sum(weights)
+    rest = sum((1 - weight / sum(weights)) ** 2 / (len(one) - 1) for weight, one in zip(weights, groups, strict=True))
+    f = sum(weight * (one.mean() - middle) ** 2 for weight, one in zip(weights, groups, strict=True)) / 2 / (1 + rest / 4)
+    assert (welch_f(groups)["f"], welch_f(groups)["df"]) == pytest.approx((f, 8 / (3 * rest)))
+    assert welch_t(first[:1], second)["note"] == "a group of one person: no test"
+    assert welch_t(np.ones(4), np.ones(5))["note"] == "everybody in a group is alike: no test"
+
+
+def test_each_person_counts_once_with_the_mean_over_conditions() -> None:
+    table = planted_groups(TWO, np.random.RandomState(1), sizes=(2, 4, 6))
+    more = pd.concat([table, table[(table["participant"] == "control0") & (table["set_size"] == 2)].assign(block=2)], ignore_index=True)
+    for rows in (table, more):
+        means = rows.groupby(["group", "participant", "set_size"])["correct"].mean().unstack()
+        wanted = ttest_ind(means.mean(axis=1)["control"], means.mean(axis=1)["training"], equal_var=False)
+        found = comparisons(rows)
+        whole = found.loc["mean over set size, control minus training"]
+        assert (whole["n_first"], whole["n_second"]) == (10, 12)
+        assert whole["p"] == pytest.approx(wanted.pvalue)
+        slopes = (means[6] - means[2]) / 4
+        assert found.loc["slope along set size, control minus training", "value"] == pytest.approx(slopes["control"].mean() - slopes["training"].mean())
+        conditions = found[found.index.str.startswith("set size")]
+        assert len(conditions) == 3
+        assert (conditions["p_holm"] >= conditions["p"]).all()
+        assert conditions["p_holm"].max() <= 1
+    without = table[(table["participant"] != "control0") | (table["set_size"] != 2)]
+    found = comparisons(without)
+    assert found.loc["mean over set size, control minus training", "n_first"] == 9
+    assert "1 person without all conditions left out" in found.loc["mean over set size, control minus training", "note"]
+    assert found.loc["set size 4, control minus training", "n_first"] == 10
+
+
+def test_several_groups_one_condition_and_other_measures() -> None:
+    table = planted_groups({"a": (12, 1.5), "b": (10, 0.7), "1": (8, 0.9)}, np.random.RandomState(1), sizes=(4,))
+    found = comparisons(table)
+    assert list(found.index) == ["mean, any two groups", "mean, 1 minus a", "mean, 1 minus b", "mean, a minus b"]
+    assert found["f"].notna().tolist() == [True, False, False, False]
+    numbers = comparisons(table.assign(group=table["group"].map({"a": "2", "b": "10", "1": "1"})))
+    assert list(numbers.index)[1:] == ["mean, 1 minus 10", "mean, 1 minus 2", "mean, 10 minus 2"]
+    times = comparisons(table, value="rt_ms")
+    assert times.loc["mean, a minus b", "mean_first"] == pytest.approx(550, abs=15)
+    words = table.assign(correct_answer=np.where(np.arange(len(table)) % 2, "old", "new"))
+    sensitive = comparisons(words, value="d_prime")
+    assert sensitive.loc["mean, a minus b", "value"] > 0.2
+    assert sensitive.loc["mean, a minus b", "n_first"] == 12
+
+
+def test_who_belongs_to_no_group_is_named_and_not_compared(tmp_path: Path) -> None:
+    random = np.random.RandomState(2)
+    model = planted_groups({"training": (1, 1.0)}, random).assign(agent="a model", agent_kind="chat", participant="")
+    lone = planted_groups({"x": (1, 1.0)}, random).assign(group=None)
+    pd.concat([planted_groups(TWO, random), model, lone]).to_csv(tmp_path / "all.csv", index=False)
+    data = load([tmp_path / "all.csv"])
+    drawn = figure_named("groups").draw(data, Wish(margins=read_margins(["5points"])))
+    assert "Machines have no group, and are not in this figure: a model." in drawn.notes
+    assert "People without a group are not in this figure: x0." in drawn.notes
+    assert "People in each group: control 10, training 12." in drawn.notes
+    assert {*drawn.table["group"]} == {"control", "training"}
+    assert drawn.table["n_units"].tolist() == [10, 10, 12, 12]
+    tests = drawn.further[0][1]
+    assert set(tests.columns) >= {"alike", "p_alike"}
+    assert "training" in drawn.save(tmp_path / "groups.svg").read_text(encoding="utf-8")
+    with pytest.raises(SpanLabError, match="people of different groups are different people"):
+        figure_named("groups").draw(data, Wish(bars="within"))
+    missing = FIGURES.get("groups").missing
+    assert missing(score_table(planted_groups({"a": (5, 1.0)}, random)), "task") == "task has no two groups of people."
+    assert missing(score_table(planted_groups(TWO, random).drop(columns="group")), "task") == "task has no groups of people."
+    twice = planted_groups(TWO, random)
+    twice.loc[(twice["participant"] == "control0") & (twice["trial"] > 20), "group"] = "training"
+    assert "control0 is in several groups" in missing(score_table(twice), "task")
+
+
+def test_the_page_has_groups_where_there_are_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_folder, "save", lambda *_: [])
+    table = planted_groups(TWO, np.random.RandomState(1))
+    for name, rows in (("with", table), ("without", table.drop(columns="group"))):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        spanlab.compare(tmp_path / f"{name}.csv", tmp_path / name, models=False)
+        page = (tmp_path / name / "report.html").read_text(encoding="utf-8")
+        assert ('<figure id="task_groups">' in page) == (name == "with")
+        assert ("mean over set size, control minus training" in page) == (name == "with")
+        assert (tmp_path / name / "tables" / "task_groups_1.csv").exists() == (name == "with")
+        assert ("spanlab figure groups" in page) == (name == "with")
+
+
+def test_a_model_by_group_takes_people_as_its_units() -> None:
+    table = planted_groups({"training": (12, 0.0), "control": (12, 0.0)}, np.random.RandomState(3), spread=1.5, trials=50)
+    model = mixed_model(score_table(table), "task", "group")
+    (row,) = contrasts(model).query("kind == 'conditions'").to_dict("records")
+    assert "participant" in model.cells.components
+    assert row["df"] < 30, "there are 24 people, and not 2,400 answers"
+
+
+@pytest.mark.slow
+def test_tests_of_groups_hold_their_size() -> None:
+    """Unequal numbers of people, trials and spread, as docs/statistics.md has it."""
+    random = np.random.RandomState(5)
+    t_tests, f_tests = [], []
+    for _ in range(2000):
+        groups = []
+        for many, spread, trials in ((8, 0.3, 40), (20, 1.2, 40), (14, 0.8, 20)):
+            odds = random.normal(0.0, spread, many)
+            groups.append(random.binomial(trials, 1 / (1 + np.exp(-odds))) / trials)
+        t_tests.append(welch_t(groups[0], groups[1])["p"])
+        f_tests.append(welch_f(groups)["p"])
+    error = 1.96 * math.sqrt(0.05 * 0.95 / 2000)
+    assert abs(np.mean(np.array(t_tests) < 0.05) - 0.05) < error + 0.005
+    assert abs(np.mean(np.array(f_tests) < 0.05) - 0.05) < error + 0.005
+
+
+@pytest.mark.slow
+def test_a_model_by_group_holds_its_size() -> None:
+    random, found = np.random.RandomState(7), []
+    for _ in range(300):
+        table = planted_groups({"a": (10, 0.5), "b": (14, 0.5)}, random, trials=15)
+        (row,) = contrasts(mixed_model(score_table(table), "task", "group")).query("kind == 'conditions'").to_dict("records")
+        found.append(row["p"])
+    assert abs(np.mean(np.array(found) < 0.05) - 0.05) < 1.96 * math.sqrt(0.05 * 0.95 / 300) + 0.005
