@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..analysis.stats.margins import Margin
     from ..paradigms import Paradigm
     from ..paradigms.compile import PlannedTrial
+    from ..sessions.studies.schema import Group
 
 #: What only the authors know.
 GAP = "**[FILL IN: {}]**"
@@ -45,13 +46,29 @@ def preregistration(source: str, rules: Sequence[Rule] = (), rules_file: Path | 
             f"Study: {study.title} (`{study.name}`, hash {study.hash}). Sessions of each person: {'; '.join(sessions)}. Order of paradigms: {study.order}.",
             "",
         ]
+        groups = study.groups
     else:
         paradigm = load_paradigm(source)
         named = [(paradigm.name, paradigm, plan_session(paradigm, _SEED))]
+        groups = ()
     text += ["## Hypotheses", "", *_hypotheses([paradigm.title for _, paradigm, _ in named]), "", "## Design", ""]
     for name, paradigm, plan in named:
         text += [f"**{paradigm.title}.** {_design(name, paradigm, plan)}", ""]
-    text += ["## Sample", "", _sample(), "", "## Exclusions", "", *_exclusions(rules, rules_file), "", "## Analysis", "", *_analysis(named, margins), ""]
+    text += _groups(groups)
+    text += [
+        "## Sample",
+        "",
+        _sample(groups),
+        "",
+        "## Exclusions",
+        "",
+        *_exclusions(rules, rules_file),
+        "",
+        "## Analysis",
+        "",
+        *_analysis(named, margins, groups),
+        "",
+    ]
     return "\n".join([*text, f"Made with SpanLab {__version__}."]) + "\n"
 
 
@@ -105,8 +122,23 @@ def _column(table: pd.DataFrame, paradigm: str) -> str:
     return plain_name(sort_cells(score_table(table.assign(**somebody)), paradigm).by)
 
 
-def _sample() -> str:
-    wanted = GAP.format("number of people, and of models and their settings")
+def _groups(groups: Sequence[Group]) -> list[str]:
+    """The groups of a study: who takes what, and how people come into them."""
+    if not groups:
+        return []
+    lines = []
+    for group in groups:
+        taken = "all paradigms" if group.paradigms is None else f"{', '.join(group.paradigms)}"
+        levels = [f"{factor.replace('_', ' ')} {level} in {name}" for name, fixed in group.set_.items() for factor, level in fixed.items()]
+        lines.append(f"* {group.name}: {taken}" + (f", with {', '.join(levels)}" if levels else "") + ".")
+    how = "Between people vary the groups of the study. SpanLab assigns everybody to one, in the order in which they come and with numbers kept balanced:"
+    return [how, "", *lines, ""]
+
+
+def _sample(groups: Sequence[Group]) -> str:
+    sizes = [f"{group.people} in {group.name}" for group in groups if group.people is not None]
+    each = f" (the study file allows {', '.join(sizes)})" if sizes else ""
+    wanted = GAP.format(f"number of people{' in each group' if groups else ''}{each}, and of models and their settings")
     why = GAP.format("why: the smallest effect of interest, the assumed spread, power and seed, as spanlab plan prints them")
     return f"{wanted} {why} {GAP.format('when data collection ends, and whether anybody looks at data before')}"
 
@@ -124,10 +156,12 @@ def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
     return [f"{counted} The rules of `{file.name}` are applied in this order, each to what those before it left:", "", *lines]
 
 
-def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin]) -> list[str]:
+def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], margins: Sequence[Margin], groups: Sequence[Group]) -> list[str]:
     """What SpanLab will compute of such data: figures and effects with their methods, model, intervals, tests."""
     from ..analysis.effects.confidence import ROC_METHOD
+    from ..analysis.effects.groups import GROUP_METHOD
     from ..analysis.effects.registry import EFFECTS
+    from ..analysis.figures.groups_figure import GROUPS
     from ..analysis.figures.prospects import prospects
     from ..analysis.figures.roc_figure import ROC
     from ..analysis.report.methods import MODEL, REFERENCES, scores_and_tests
@@ -141,6 +175,7 @@ def _analysis(named: Sequence[tuple[str, Paradigm, Sequence[PlannedTrial]]], mar
         shown = prospects(table, trials[0].paradigm).figures
         effects += [(f"{name}: {one.title}", one.method) for one in EFFECTS if one.name in shown]
         effects += [(f"{name}: {ROC.title}", ROC_METHOD)] if ROC.name in shown else []
+        effects += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if groups else []
         varied = [factor for factor in paradigm.factors if len({str(one.levels.get(factor)) for one in plan if factor in one.levels}) > 1]
         column = _column(table, trials[0].paradigm)
         formula = f"correct ~ agent{f' * {column}' if column else ''} + random effects"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import CHAT, PARTICIPANT, kind_named
 from ...core.version import __version__
@@ -13,10 +13,15 @@ from ..data.scoring import plural
 from ..data.sessions import Head, SessionFacts
 from ..data.style import listed
 from ..effects.confidence import ROC_METHOD
+from ..effects.groups import GROUP, GROUP_METHOD
 from ..effects.registry import EFFECTS
+from ..figures.groups_figure import GROUPS
 from ..figures.roc_figure import ROC
 from ..stats.margins import PRIOR, Margin
 from ..stats.mixed_model import sort_cells
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Methods that are named in the text, and what to cite for them.
 REFERENCES: Mapping[str, str] = {
@@ -41,6 +46,9 @@ REFERENCES: Mapping[str, str] = {
     "hypothesis. Psychonomic Bulletin & Review, 16, 225–237.",
     "Schuirmann, 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of "
     "average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657–680.",
+    "Welch, 1947": "Welch, B. L. (1947). The generalization of “Student's” problem when several different population variances are involved. Biometrika, 34, "
+    "28–35.",
+    "Welch, 1951": "Welch, B. L. (1951). On the comparison of several mean values: An alternative approach. Biometrika, 38, 330–336.",
     "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical "
     "Association, 22, 209–212.",
 }
@@ -107,7 +115,20 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     text += f" Sessions were recorded from {days[0]} to {days[-1]} (UTC)." if len(days) > 1 else f" Sessions were recorded on {days[0]} (UTC)." if days else ""
     studies = sorted({str(study.get("name") or study.get("study") or "") for head in heads if isinstance(study := head.session.get("study"), Mapping)} - {""})
     text += f" They belong to the study {listed(studies)}." if studies else ""
+    text += _groups(items[items["agent_kind"] == PARTICIPANT.name], heads)
     return ["## Participants", "", f"{text} {GAP.format('age, gender, recruitment, compensation, consent and ethics approval')}"]
+
+
+def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
+    """How many people are in each group, and who put them there; empty without groups."""
+    if GROUP not in items.columns or not items[GROUP].notna().any():
+        return ""
+    names = items[GROUP].astype(object).where(items[GROUP].notna(), "").astype(str)
+    people = items[names != ""].groupby(names[names != ""], sort=True)["participant"].nunique()
+    counts = listed([f"{name} (n = {many})" for name, many in people.items()])
+    assigned = any(isinstance(study := head.session.get("study"), Mapping) and study.get("group") for head in heads)
+    how = "the study assigned them in the order in which they came, with numbers kept balanced" if assigned else GAP.format("how they were assigned")
+    return f" Groups of different people: {counts}; {how}."
 
 
 def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> list[str]:
@@ -232,6 +253,7 @@ def _effects(data: Data) -> list[tuple[str, str]]:
     for name in sorted(data.scored.parts):
         methods_of += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
         methods_of += [(f"{name}: {ROC.title}", ROC_METHOD)] if not ROC.missing(data.scored, name) else []
+        methods_of += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if not GROUPS.missing(data.scored, name) else []
     return methods_of
 
 

@@ -18,6 +18,7 @@ from spanlab.analysis.effects.groups import between_groups, group_effect, people
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report import folder as report_folder
+from spanlab.analysis.report.methods import methods
 from spanlab.analysis.stats.margins import read_margins
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
@@ -125,6 +126,17 @@ def test_the_page_has_groups_where_there_are_some(tmp_path: Path, monkeypatch: p
         assert ("mean over set size, control minus training" in page) == (name == "with")
         assert (tmp_path / name / "tables" / "task_groups_1.csv").exists() == (name == "with")
         assert ("spanlab figure groups" in page) == (name == "with")
+
+
+def test_the_methods_text_has_groups_and_how_they_are_compared(tmp_path: Path) -> None:
+    planted_groups(TWO, np.random.RandomState(1)).to_csv(tmp_path / "two.csv", index=False)
+    text = methods(load([tmp_path / "two.csv"]), ())
+    assert "Groups of different people: control (n = 10) and training (n = 12); [not recorded: how they were assigned]." in text
+    assert "* task: groups of people: Groups are compared between people" in text
+    assert "Biometrika, 34, 28–35." in text
+    alone = planted_groups(TWO, np.random.RandomState(1)).drop(columns="group")
+    alone.to_csv(tmp_path / "alone.csv", index=False)
+    assert "roups" not in methods(load([tmp_path / "alone.csv"]), ())
 
 
 def test_a_model_by_group_takes_people_as_its_units() -> None:

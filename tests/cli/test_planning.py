@@ -171,6 +171,13 @@ def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path:
     assert "Study: Two short tasks" in study
     assert "within 5 points" in study
     assert "FILL IN: margins" not in study
+    assert "Groups are compared" not in study
+    text = (GOLDEN / "studies" / "study.yaml").read_text(encoding="utf-8").replace("../own.yaml", str(GOLDEN / "own.yaml"))
+    (tmp_path / "groups.yaml").write_text(f"{text}\ngroups: [control, {{name: training, people: 12}}]\n", encoding="utf-8")
+    grouped = spanlab("methods", tmp_path / "groups.yaml", "--preregistration")[1]
+    assert "* control: all paradigms." in grouped
+    assert "number of people in each group (the study file allows 12 in training)" in grouped
+    assert "Groups are compared between people" in grouped
     for arguments, why in ((("vsr", "cd"), "one paradigm or one study"), (("nothing",), "nothing"), (("vsr", "--by", "set_size"), "--by is about data")):
         status, _, complaint = spanlab("methods", *arguments, "--preregistration")
         assert status == 1
