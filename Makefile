@@ -24,6 +24,7 @@ lint: setup
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
+	@.venv/bin/python scripts/page_tools.py check
 
 # Files are kept together on one worker, so that what a file sets up once is set up once; the longest come first (tests/longest.py).
 # Each process calculates with one thread: several of each would wait for one another. What was compiled is kept, also where the environment says otherwise:

@@ -152,6 +152,8 @@ python_packages() {
   # the scripted chat server of the demonstration and of tests, in an environment of its own
   .venv/bin/python -c 'from spanlab.agents.chat.servers.scripted import install; install()' ||
     say "going on without the scripted chat server; the demonstration will try again"
+  # what checks the participant's page: types and accessibility
+  .venv/bin/python scripts/page_tools.py install >&2 || say "going on without the tools that check the page in browsers (make lint says so, and what installs them)"
   mkdir -p .venv/typing
   ln -sfn ../.. .venv/typing/spanlab # see [tool.pyright] in pyproject.toml
   printf '%s' "$key" >"$stamp"

@@ -17,7 +17,7 @@ from .marking import Cell, Holds, InTable, columns_of, fields_of
 from .session_files import finished_trials
 from .session_info import SessionInfo
 
-#: An answer is followed by the end of its display within so many refreshes, where it ends the display.
+#: An answer is followed by the end of its display within so many refreshes, where it ends the display; and what late frames and a late press took.
 _REFRESHES_AFTER_ANSWER = 3
 
 
@@ -133,7 +133,8 @@ def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool
         return False
     frame = shown["shown_ms"] / shown["shown_frames"]
     end = shown["onset_ms"] + shown["shown_ms"] - event["shown"][0]["onset_ms"]
-    return 0 <= end - answered <= _REFRESHES_AFTER_ANSWER * frame
+    late = int(shown.get("dropped_frames") or 0) * frame + float(_notes_of(event).get("heard_after_ms", 0.0))
+    return 0 <= end - answered <= _REFRESHES_AFTER_ANSWER * frame + late
 
 
 def refresh_ms(displays: Displays) -> float | None:

@@ -216,12 +216,12 @@ class BrowserParticipant(WindowAgent):
         self.language = context.language
         return BrowserEpisode(self, context.keys, context.words)
 
-    def send_trial(self, steps: Sequence[Sequence[Percept]]) -> int:
-        """Send all that may be seen of a trial, before it begins."""
+    def send_trial(self, steps: Sequence[Sequence[Percept]]) -> tuple[int, int]:
+        """Send all that may be seen of a trial, before it begins. Returns the number of the command, and the width of the pictures in pixels."""
         made = TrialPictures(self.frames, self.screen().canvas_px, self.palette)
         message = trial_message(steps, made, self.language, self.rest_ms, self.refractory)
         self._publish(made.pictures)
-        return self.channel.command("trial", {**message, "canvas_px": made.size_px, **self._manner()})
+        return self.channel.command("trial", {**message, "canvas_px": made.size_px, **self._manner()}), made.size_px
 
 
 class BrowserEpisode(WindowEpisode):
@@ -232,7 +232,7 @@ class BrowserEpisode(WindowEpisode):
         self._keys, self._texts = keys or AnswerKeys(), texts or {}
         self._steps: list[list[Percept]] = []
         self._asked: list[list[Percept]] = []
-        self._command = 0
+        self._command = self._size_px = 0
         self._place = -1
         self._reading: StepReading | None = None
 
@@ -241,7 +241,7 @@ class BrowserEpisode(WindowEpisode):
         """Send the whole trial: the page plays it by itself, but for what depends on the server's verdict."""
         self._steps = [list(alternatives) for alternatives in steps]
         self._asked = [[self._as_asked(percept) for percept in alternatives] for alternatives in steps]
-        self._command = self._agent.send_trial(self._asked)
+        self._command, self._size_px = self._agent.send_trial(self._asked)
 
     def _as_asked(self, percept: Percept) -> Percept:
         percept = translated_percept(percept, self._texts)
@@ -277,7 +277,7 @@ class BrowserEpisode(WindowEpisode):
         reading = StepReading(self._asked[place][which], report, agent.ended_by, agent.refractory)
         self._reading = reading
         if place == 0:
-            reading.notes["canvas_px"] = agent.screen().canvas_px
+            reading.notes["canvas_px"] = self._size_px
         agent.ended_by = reading.ended_by
         if not reading.agrees:
             agent.disagreements += 1

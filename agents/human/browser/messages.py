@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ....core.locale import sentence
 from ....paradigms import Ask, Display, Percept, Surface
-from ....paradigms.responses.keys import is_key, key_label
+from ....paradigms.responses.keys import key_label
 from ....stimuli.scene import BACKGROUND, Colour
 from ...base import Option
 from ..display.surface import ACKNOWLEDGE
@@ -118,7 +118,7 @@ def _answer_buttons(surface: Surface, labels: Mapping[int | str, str], language:
 def surface_message(surface: Surface) -> dict[str, Any]:
     """The surface, fit for JSON."""
     return {
-        "keys": [[key, value] for key, value in surface.keys if is_key(key)],
+        "keys": [[key, value] for key, value in surface.keys],
         "regions": [[region.value, region.x0, region.y0, region.x1, region.y1] for region in surface.regions],
         "several": surface.several,
         "take": surface.take,

@@ -30,10 +30,11 @@ class _Report(BaseModel):
 
 
 class PressReport(_Report):
-    """A key or a button going down; ``display`` is the number of the display that was on the screen, from 0."""
+    """A key or a button going down at ``t``; the browser told the page at ``heard``. ``display`` is the number of the display on the screen, from 0."""
 
     device: Literal["key", "click"]
     t: _Ms
+    heard: _Ms | None = None
     key: Annotated[str, Field(max_length=24)] = ""
     x: _Place = 0.0
     y: _Place = 0.0
@@ -64,6 +65,15 @@ class Absence(_Report):
     until: _Ms
 
 
+class ScreenChange(_Report):
+    """The screen was not as before from ``at`` on: the page had another size, or other pixels (zoom), and the canvas took ``shown_px`` of them."""
+
+    at: _Ms
+    window_px: tuple[_Frames, _Frames]
+    pixel_ratio: Annotated[float, Field(gt=0, le=20, allow_inf_nan=False)]
+    shown_px: _Frames
+
+
 _Presses = Annotated[list[PressReport], Field(max_length=_MOST_PRESSES)]
 
 
@@ -80,6 +90,7 @@ class StepReport(_Report):
     interval_ms : the empty screen before the trial
     waited_ms : for the server's verdict
     waited_frames : until no answer could come any more
+    changes : of the screen, since the report before
     tone : how a tone was given
     """
 
@@ -94,6 +105,7 @@ class StepReport(_Report):
     waited_frames: _Frames = 0
     absences: Annotated[list[Absence], Field(max_length=1000)] = []
     left_fullscreen: bool = False
+    changes: Annotated[list[ScreenChange], Field(max_length=1000)] = []
     tone: Literal["sound (Web Audio)", "ring"] | None = None
 
 
@@ -169,6 +181,11 @@ class StepReading:
             self.notes["tone"] = report.tone
         if report.left_fullscreen:
             self.notes["left_fullscreen"] = True
+        if report.changes:
+            self.notes["screen_changed"] = [_changed(change, onset) for change in report.changes]
+        delays = [press.heard - press.t for press in report.presses if press.heard is not None]
+        if delays:
+            self.notes["heard_after_ms"] = round(max(0.0, *delays), 3)
         if any(press.touch for press in report.presses):
             self.notes["touch"] = True
 
@@ -241,3 +258,12 @@ def _shown(percept: Percept, number: int, report: DisplayReport) -> Shown:
 
 def _away(absence: Absence, onset: float) -> dict[str, float]:
     return {"at_ms": round(absence.at - onset * 1000.0, 1), "for_ms": round(max(0.0, absence.until - absence.at), 1)}
+
+
+def _changed(change: ScreenChange, onset: float) -> dict[str, Any]:
+    return {
+        "at_ms": round(change.at - onset * 1000.0, 1),
+        "window_px": list(change.window_px),
+        "pixel_ratio": change.pixel_ratio,
+        "canvas_px": change.shown_px,
+    }

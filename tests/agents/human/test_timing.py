@@ -212,6 +212,19 @@ def test_displays_that_an_answer_or_a_pause_cut_off_are_no_timed_ones() -> None:
     assert [display.off for display in displays.timed] == [0, 0, 0, -60]
 
 
+def test_what_an_answer_ended_late_is_no_timed_display_where_the_record_says_why() -> None:
+    """A page in a busy browser draws late, or hears late of a press: the display is not off its plan."""
+
+    def ended(**more: Any) -> dict[str, Any]:
+        return step(1, 2, 200.0, 90, 30, ask=1, outcome="answered", rt_ms=380.0, **more)  # 7 refreshes before the end
+
+    late = ended()
+    late["shown"][0]["dropped_frames"] = 5
+    heard = ended(notes={"heard_after_ms": 80.0})
+    silent = ended()
+    assert [read_displays([*a_row(1), one]).cut for one in (late, heard, silent)] == [1, 1, 0]
+
+
 def test_reaction_times_that_keep_step_with_the_screen_are_seen() -> None:
     from spanlab.analysis.data.timing import Press
 

@@ -30,6 +30,11 @@ _NAMED = {
     **{name: (sign, code, number, sign) for name, (sign, code, number) in _SIGNS.items()},
     **{digit: (digit, f"Digit{digit}", 48 + int(digit), digit) for digit in "0123456789"},
     **{letter: (letter, f"Key{letter.upper()}", ord(letter.upper()), letter) for letter in "abcdefghijklmnopqrstuvwxyz"},
+    # where they are on German keyboards
+    "adiaeresis": ("ä", "Quote", 222, "ä"),
+    "odiaeresis": ("ö", "Semicolon", 192, "ö"),
+    "udiaeresis": ("ü", "BracketLeft", 186, "ü"),
+    "ssharp": ("ß", "Minus", 219, "ß"),
 }
 
 
@@ -163,6 +168,13 @@ class Chromium:
         """A new page."""
         with urlopen(Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT"), timeout=60) as answer:
             return Tab(json.load(answer)["webSocketDebuggerUrl"])
+
+    def window(self) -> Tab:
+        """A new page in a window of its own, which draws its frames beside others."""
+        with urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=60) as answer, connect(json.load(answer)["webSocketDebuggerUrl"]) as socket:
+            socket.send(json.dumps({"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank", "newWindow": True}}))
+            target = json.loads(socket.recv(timeout=60))["result"]["targetId"]
+        return Tab(f"ws://127.0.0.1:{self.port}/devtools/page/{target}")
 
     def close(self) -> None:
         self.process.kill()

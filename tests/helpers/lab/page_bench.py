@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import uvicorn
 from chromium import Tab
+from session_tools import MEASURED, WHO
 from virtual_lab import Nothing, VirtualStage, VirtualWindow
 
 from spanlab.agents.base import Option, Response, TrialContext, WindowAgent
@@ -25,10 +27,12 @@ from spanlab.agents.human.trial_player import Player
 from spanlab.agents.oracles import make_observer
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.paradigms import Ask, Display, Percept, Truth
+from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.online.board import MonitorBoard
 from spanlab.sessions.online.offers import Looks, Offer
 from spanlab.sessions.online.server import make_app
 from spanlab.sessions.online.visits import VisitDesk
+from spanlab.sessions.session import planned_as_begun
 
 #: reaction time at the virtual window (s)
 VIRTUAL_RT = 0.4
@@ -294,3 +298,25 @@ def hands_of(tab: Tab, made: Served, by: str = "keys", fields: Mapping[str, str]
 def data_folder(tmp_path: Path) -> Path:
     (folder := tmp_path / "data").mkdir(parents=True)
     return folder
+
+
+# -- tables --------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def unmeasured(folder: Path) -> pd.DataFrame:
+    """The columns of a response table that are not measured."""
+    responses = read_responses(folder)
+    return responses.drop(columns=[name for name in (*MEASURED, *WHO) if name in responses])
+
+
+def at_window(folder: Path, data: Path, observer: str) -> Path:
+    """The session again, at the virtual window, by the same observer."""
+    session = planned_as_begun(folder)
+    info: dict[str, Any] = dict(session.info)
+    agent, extra = AtVirtualWindow(observer), {name: info[name] for name in ("keys", "seed_from")}
+    request = Request(
+        session.seed, info["generator"], "P01", info["design"], info["language"], practice=info["practice"], source=info["paradigm_source"], extra=extra
+    )
+    again = begin(data, session.paradigm, agent, session.plan, request)
+    Runner(again, agent).run()
+    return again.folder

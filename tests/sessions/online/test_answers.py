@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import page_tools
 import pytest
 
 from spanlab.agents.human.browser.messages import ask_message
@@ -17,6 +17,7 @@ from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.refractory import USUAL
 from spanlab.paradigms import Ask, ResponseKind, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.responses.text import TypedText
 
 KEYS = ["return", "enter", "backspace", "delete", "minus", "left", "right", "up", "down", "space", "q"]
 TIMES = {"same_ms": USUAL.same_ms, "other_ms": USUAL.other_ms}
@@ -75,10 +76,19 @@ def read(ask: Ask, given: list[dict[str, Any]], before: dict[str, Any] | None) -
     return found
 
 
-def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Path) -> None:
-    node = shutil.which("node")
+def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
+    """What a script prints as JSON that has a module of the page beside it, and is given something as JSON."""
+    node = page_tools.node()
     if node is None:
         pytest.skip("needs node")
+    (folder / name).write_bytes((files("spanlab.agents.human.browser") / "page" / name).read_bytes())
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "try.js").write_text(script)
+    done = subprocess.run([node, folder / "try.js"], input=json.dumps(given), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Path) -> None:
     random, cases, asks = np.random.RandomState(1), [], []
     for kind in kinds():
         for number in range(12):
@@ -87,13 +97,8 @@ def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Pa
             before = replace_time(given[0], 950.0) if number % 2 else None
             asks.append((ask, given, before))
             cases.append({"ask": ask_message(ask, "en"), "presses": given, "before": before, "times": TIMES})
-    page = files("spanlab.agents.human.browser") / "page"
-    (tmp_path / "sheet.js").write_bytes((page / "sheet.js").read_bytes())
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "try.js").write_text(SCRIPT)
-    done = subprocess.run([node, tmp_path / "try.js"], input=json.dumps(cases), capture_output=True, text=True, check=True)
     answered = 0
-    for (ask, given, before), there in zip(asks, json.loads(done.stdout), strict=True):
+    for (ask, given, before), there in zip(asks, run_module(tmp_path, "sheet.js", SCRIPT, cases), strict=True):
         several = ask.kind.surface().several
         for one in there:
             one[2] = None if one[2] is None else round(one[2], 3)
@@ -106,3 +111,50 @@ def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Pa
 
 def replace_time(press: dict[str, Any], at: float) -> dict[str, Any]:
     return {**press, "t": at}
+
+
+NAMING = """
+import { keyName } from "./keys.js";
+import { readFileSync } from "node:fs";
+const cases = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(cases.map(({ key, code, asked }) => keyName({ key, code }, (name) => asked.includes(name)))));
+"""
+
+
+#: the sign of a key, its place, what is asked for, and its name
+KEYS_PRESSED = [
+    ("a", "KeyA", ["a"], "a"),
+    ("A", "KeyA", ["a"], "a"),
+    ("q", "KeyA", ["q"], "q"),  # a French keyboard: by the sign, not by the place
+    ("-", "Minus", ["minus"], "minus"),
+    ("ä", "Quote", ["adiaeresis"], "adiaeresis"),
+    ("Ö", "Semicolon", [], "odiaeresis"),
+    ("ß", "Minus", [], "ssharp"),
+    ("é", "Digit2", ["2"], "2"),  # the upper row of a French keyboard: digits, with or without the shift key
+    ("2", "Digit2", ["2"], "2"),
+    ("é", "Digit2", ["é"], "é"),  # but where é is asked for and 2 is not
+    ("-", "Digit6", ["m", "minus"], "minus"),
+    ("-", "Digit6", ["6", "minus"], "6"),
+    ("7", "Numpad7", ["7"], "num_7"),
+    ("Enter", "NumpadEnter", [], "num_enter"),
+    ("Enter", "Enter", [], "return"),
+    ("ArrowLeft", "ArrowLeft", [], "left"),
+    ("F4", "F4", [], "f4"),
+    ("Shift", "ShiftLeft", [], "lshift"),
+    ("Dead", "BracketLeft", [], ""),
+    ("€", "KeyE", [], ""),
+    ("@", "KeyQ", ["q"], ""),
+]
+
+
+def test_keys_are_called_by_their_signs_as_at_the_window(tmp_path: Path) -> None:
+    cases = [{"key": key, "code": code, "asked": asked} for key, code, asked, _ in KEYS_PRESSED]
+    assert run_module(tmp_path, "keys.js", NAMING, cases) == [name for *_, name in KEYS_PRESSED]
+
+
+def test_every_key_of_a_typed_text_can_come_from_a_page(tmp_path: Path) -> None:
+    """Characters of some countries have keys, too: of none has the page to be told by its buttons alone."""
+    kind = TypedText(characters="letters_and_digits", more="äöüßéèêàâçñáíóúåøæ .,'")
+    told = ask_message(Ask(kind), "en")["surface"]["keys"]
+    cases = [{"key": sign, "code": f"Key{sign}", "asked": []} for sign in kind.alphabet]
+    assert run_module(tmp_path, "keys.js", NAMING, cases) == [key for key, value in told if not key.startswith("num_")]

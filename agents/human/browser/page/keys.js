@@ -4,7 +4,7 @@
 /** @type {Record<string, string>} */
 const SIGNS = {
   "-": "minus", "+": "plus", "=": "equal", ",": "comma", ".": "period", "/": "slash", ";": "semicolon", "'": "apostrophe",
-  "[": "bracketleft", "]": "bracketright", "\\": "backslash", " ": "space",
+  "[": "bracketleft", "]": "bracketright", "\\": "backslash", " ": "space", ä: "adiaeresis", ö: "odiaeresis", ü: "udiaeresis", ß: "ssharp",
 };
 /** @type {Record<string, string>} */
 const NAMED = {
@@ -17,16 +17,25 @@ const PLACES = {
   NumpadEnter: "num_enter", ShiftLeft: "lshift", ShiftRight: "rshift", ControlLeft: "lctrl", ControlRight: "rctrl", AltLeft: "lalt", AltRight: "ralt",
 };
 
+/** The name of a sign; empty where it has none. @param {string} sign */
+function signName(sign) {
+  const small = sign.toLowerCase();
+  return SIGNS[small] ?? (/^[\p{L}0-9]$/u.test(small) ? small : "");
+}
+
 /**
- * The name of a key; empty where it has none. A key of the upper row that has a digit with the shift key counts as that digit (French keyboards).
+ * The name of a key; empty where it has none. A key of the upper row that has a digit with the shift key counts as that digit (French keyboards), unless its
+ * sign without the shift key is asked for and the digit is not.
  * @param {{key: string, code: string}} event
+ * @param {(name: string) => boolean} asked whether the question can be answered with a key of this name
  */
-export function keyName(event) {
+export function keyName(event, asked) {
   if (event.code in PLACES) return PLACES[event.code];
   const digit = /^(Digit|Numpad)([0-9])$/.exec(event.code);
-  if (digit) return digit[1] === "Numpad" ? `num_${digit[2]}` : digit[2];
+  if (digit?.[1] === "Numpad") return `num_${digit[2]}`;
+  const sign = signName(event.key);
+  if (digit) return sign !== "" && asked(sign) && !asked(digit[2]) ? sign : digit[2];
   if (event.key in NAMED) return NAMED[event.key];
-  if (/^[a-z0-9]$/i.test(event.key)) return event.key.toLowerCase();
   if (/^F([1-9]|1[0-2])$/.test(event.key)) return event.key.toLowerCase();
-  return SIGNS[event.key] ?? "";
+  return sign;
 }

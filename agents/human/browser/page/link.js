@@ -1,6 +1,8 @@
 // @ts-check
 /** The line to the server: every event is numbered and kept in IndexedDB until the server has acknowledged it, and is sent again whenever the line is new. */
 
+/** @import { Body, PageEvent, ScreenReport, Told } from "./messages" */
+
 /** @returns {string} */
 export function randomName() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -37,7 +39,7 @@ class Store {
     });
   }
 
-  /** @param {IDBTransactionMode} mode @param {(events: IDBObjectStore) => IDBRequest} act @returns {Promise<any>} */
+  /** @template T @param {IDBTransactionMode} mode @param {(events: IDBObjectStore) => IDBRequest<T>} act @returns {Promise<T | null>} */
   async #run(mode, act) {
     const database = await this.database;
     if (database === null) return null;
@@ -52,20 +54,22 @@ class Store {
     });
   }
 
-  /** @param {any} event */
+  /** @param {PageEvent} event */
   put(event) { return this.#run("readwrite", (events) => events.put(event)); }
   /** @param {string} id */
   remove(id) { return this.#run("readwrite", (events) => events.delete(id)); }
-  /** @returns {Promise<any[]>} */
+  /** @returns {Promise<PageEvent[]>} */
   async all() { return (await this.#run("readonly", (events) => events.getAll())) ?? []; }
 }
+
+/** What is passed on: `anew` says whether the server has forgotten everything. @typedef {Exclude<Told, {type: "ack"}> & {anew?: boolean}} Heard */
 
 export class Link {
   /**
    * @param {string} participant
    * @param {string} session of a study, as the link says
-   * @param {() => Record<string, unknown>} introduction what the page says of itself whenever it connects
-   * @param {(message: any) => void} receive
+   * @param {() => {screen: ScreenReport}} introduction what the page says of itself whenever it connects
+   * @param {(message: Heard) => void} receive
    * @param {(state: "open" | "lost") => void} tell
    */
   constructor(participant, session, introduction, receive, tell) {
@@ -84,7 +88,7 @@ export class Link {
     this.socket = null;
     this.welcome = false;
     this.store = new Store(participant);
-    /** @type {Map<string, any>} events that are not acknowledged */
+    /** @type {Map<string, PageEvent>} events that are not acknowledged */
     this.kept = new Map();
   }
 
@@ -113,7 +117,7 @@ export class Link {
     };
   }
 
-  /** @param {any} message */
+  /** @param {Told} message */
   #message(message) {
     if (message.type === "ack") {
       for (const id of message.n) {
@@ -150,12 +154,12 @@ export class Link {
   /** Whether everything has arrived. */
   get settled() { return this.kept.size === 0; }
 
-  /** @param {any} event */
+  /** @param {PageEvent} event */
   #post(event) {
     if (this.welcome && this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ type: "event", ...event }));
   }
 
-  /** Tell the server something that counts. @param {number} c @param {string} kind @param {object} body @param {number} place */
+  /** Tell the server something that counts. @param {number} c @param {PageEvent["kind"]} kind @param {Body} body @param {number} place */
   send(c, kind, body = {}, place = -1) {
     this.count += 1;
     const event = { id: `${this.instance}:${this.count}`, epoch: this.epoch, c, kind, place, body };
@@ -164,7 +168,7 @@ export class Link {
     this.#post(event);
   }
 
-  /** Tell the server something that it may miss. @param {object} message */
+  /** Tell the server something that it may miss. @param {{type: "screen", screen: ScreenReport}} message */
   mention(message) {
     if (this.welcome && this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }

@@ -9,14 +9,19 @@ import { coarse, layout, measure, refresh, screenNow } from "./screen.js";
 import { drawSurface, surfaceState } from "./surface.js";
 import { Trial } from "./trial.js";
 
+/** @import { Absence, Ask, Colours, EndCommand, Manner, Percept, Press, ScreenChange, TrialCommand, Words } from "./messages" */
+/** @import { Heard } from "./link.js" */
+/** @import { AnswerSheet } from "./sheet.js" */
+/** @import { Step } from "./trial.js" */
+
 const CANVAS = 96;
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const canvas = /** @type {HTMLCanvasElement} */ ($("canvas"));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
 
-/** @type {Record<string, any>} */
-let words = {};
-/** @type {Record<string, string>} */
+/** said before anything is shown @type {Words} */
+let words;
+/** @type {Colours} */
 let colours = {};
 /** @type {Link} */
 let link;
@@ -25,7 +30,7 @@ let secret = "";
 let trial = null;
 /** @type {Map<string, ImageBitmap>} */
 let bitmaps = new Map();
-/** @type {any} */
+/** @type {Step | null} */
 let asking = null;
 let drawnState = "";
 let drawnFrame = "";
@@ -33,11 +38,13 @@ let held = false;
 let clearedAt = 0;
 /** @type {{x: number, y: number} | null} */
 let pointer = null;
-/** @type {{at: number, until: number}[]} */
+/** @type {Absence[]} */
 const absences = [];
 /** @type {number | null} */
 let awaySince = null;
 let leftFullscreen = false;
+/** @type {ScreenChange[]} */
+let changes = [];
 
 // -- the screen ----------------------------------------------------------------------------------------------------------------------------------------
 
@@ -56,7 +63,16 @@ function place(px) {
   $("below").style.top = `${top + shown + 0.35 * letter}px`;
 }
 
-/** @param {any} message */
+/** How many pixels of the screen the canvas takes. */
+const shownPx = () => Math.round(parseFloat(canvas.style.width) * devicePixelRatio);
+
+/** The screen is not as it was. */
+function changed() {
+  const { window_px, pixel_ratio } = screenNow();
+  changes.push({ at: performance.now(), window_px, pixel_ratio, shown_px: shownPx() });
+}
+
+/** @param {Manner} message */
 function manner(message) {
   if (message.words) words = message.words;
   if (message.language) document.documentElement.lang = message.language;
@@ -70,10 +86,15 @@ function manner(message) {
 
 const address = (/** @type {string} */ frame) => `frame/${secret}/${frame}.png`;
 
-/** @param {any} message */
+/** Everything that is drawn in a step. @param {Percept} percept */
+function pictures(percept) {
+  const shown = percept.displays.flatMap((display) => [display.frame, ...(display.tone ? [display.tone.ring] : [])]);
+  return percept.ask?.overlay ? [...shown, percept.ask.overlay] : shown;
+}
+
+/** @param {TrialCommand} message */
 async function load(message) {
-  const names = new Set(message.steps.flat().flatMap((/** @type {any} */ percept) => percept.displays.map((/** @type {any} */ display) => [display.frame, ...(display.tone ? [display.tone.ring] : [])]).flat()
-    .concat(percept.ask?.overlay ? [percept.ask.overlay] : [])));
+  const names = new Set(message.steps.flat().flatMap(pictures));
   const missing = [...names].filter((name) => !bitmaps.has(name));
   const fetched = await Promise.all(missing.map(async (name) => {
     for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
@@ -93,7 +114,7 @@ async function load(message) {
   bitmaps = there;
 }
 
-/** @param {any} message */
+/** @param {TrialCommand} message */
 async function beginTrial(message) {
   const before = trial;
   silence();
@@ -102,7 +123,7 @@ async function beginTrial(message) {
     period: refresh.period,
     show: (display) => {
       const tone = display.tone === undefined ? null : sound(display.tone);
-      drawnFrame = tone === "ring" ? display.tone.ring : display.frame;
+      drawnFrame = display.tone !== undefined && tone === "ring" ? display.tone.ring : display.frame;
       drawnState = "";
       draw(performance.now());
       return tone;
@@ -112,6 +133,11 @@ async function beginTrial(message) {
     send: (kind, body, step) => link.send(message.c, kind, body, step),
     absences: (from, to) => absent().filter((one) => one.until > from && one.at < to),
     leftFullscreen: () => { const left = leftFullscreen; leftFullscreen = false; return left; },
+    changes: (until) => {
+      const before = changes.filter((one) => one.at < until);
+      changes = changes.filter((one) => one.at >= until);
+      return before;
+    },
   }, Math.max(before?.cleared ?? 0, clearedAt), endedBy);
   if (before !== null) mine.aside = before.state === "over" ? before.aside : [];
   trial = mine;
@@ -120,12 +146,14 @@ async function beginTrial(message) {
   asks(null, 0);
   drawnFrame = "";
   place(message.canvas_px);
+  changes = [];
+  if (shownPx() !== message.canvas_px) changed(); // the window has become smaller since the server was told its size
   draw(performance.now());
   await load(message);
   mine.ready = true;
 }
 
-/** What is asked now, and what is said beside the canvas. @param {any} step @param {number} number */
+/** What is asked now, and what is said beside the canvas. @param {Step | null} step @param {number} number */
 function asks(step, number) {
   asking = step;
   const ask = step?.percept.ask ?? null;
@@ -138,7 +166,7 @@ function asks(step, number) {
   $("stage").dataset.waits = step === null ? "" : `${ask !== null ? "answer" : waits ? "on" : "shows"} ${trial?.c}:${step.place}`;
 }
 
-/** Buttons below the canvas. @param {any} ask */
+/** Buttons below the canvas. @param {Ask | null} ask */
 function buttons(ask) {
   /** @type {HTMLElement[]} */
   const made = [];
@@ -163,16 +191,15 @@ function buttons(ask) {
   $("buttons").replaceChildren(...made);
 }
 
-/** Say on the done button what is missing. */
-function count() {
-  const { sheet } = asking;
-  if (sheet === null || !sheet.surface.several) return;
+/** Say on the done button what is missing. @param {AnswerSheet} sheet */
+function count(sheet) {
+  if (!sheet.surface.several) return;
   const { take, ordered } = sheet.surface;
   const done = /** @type {HTMLElement | null} */ ($("buttons").querySelector("[data-name=done]"));
   if (done !== null) {
     const missing = Math.max(0, (take ?? 0) - sheet.marks.length);
-    const more = ordered !== null ? "enter" : "mark";
-    done.textContent = !missing ? words.done : missing === 1 ? words[`${more}_one`] : words[`${more}_more`].replace("{n}", String(missing));
+    const [last, more] = ordered !== null ? [words.enter_one, words.enter_more] : [words.mark_one, words.mark_more];
+    done.textContent = !missing ? words.done : missing === 1 ? last : more.replace("{n}", String(missing));
     done.classList.toggle("main", sheet.mayFinish);
     done.setAttribute("aria-disabled", String(!sheet.mayFinish));
   }
@@ -191,23 +218,30 @@ function draw(now) {
     ctx.fillRect(0, 0, canvas.width, canvas.height);
   } else ctx.drawImage(bitmap, 0, 0);
   if (sheet !== null && bitmap !== undefined) {
-    const overlay = bitmaps.get(sheet.ask.overlay);
+    const overlay = bitmaps.get(sheet.ask.overlay ?? "");
     if (overlay !== undefined) ctx.drawImage(overlay, 0, 0);
     drawSurface(ctx, canvas.width, sheet, pointer, now, colours);
-    count();
+    count(sheet);
     given(sheet, now);
   }
 }
 
-/** What was answered, where it has no place of its own on the canvas. @param {import("./sheet.js").AnswerSheet} sheet @param {number} now */
+/** What was answered, where it has no place of its own on the canvas. @param {AnswerSheet} sheet @param {number} now */
 function given(sheet, now) {
   if (sheet.surface.several || sheet.surface.dial !== null || sheet.surface.regions.length) return;
   const seen = sheet.acknowledged !== null && now - sheet.acknowledged[1] < 300;
-  if (seen) $("line").textContent = String(new Map(sheet.ask.labels).get(sheet.acknowledged?.[0]) ?? "");
+  if (seen) $("line").textContent = sheet.ask.labels.find(([value]) => value === sheet.acknowledged?.[0])?.[1] ?? "";
   else if (sheet.acknowledged !== null) $("line").textContent = "";
 }
 
-function loop(/** @type {number} */ at) {
+/**
+ * The last refresh before now: what is drawn now comes on after it. The stamp of a frame is an older one where the browser is busy and calls late.
+ * @param {number} stamp
+ */
+const lastRefresh = (stamp) => stamp + refresh.period * Math.max(0, Math.floor((performance.now() - stamp) / refresh.period));
+
+function loop(/** @type {number} */ stamp) {
+  const at = lastRefresh(stamp);
   if (trial !== null && !held) {
     trial.frame(at);
     if (trial.state !== "over" && trial.state !== "rest" && trial.state !== "cut") draw(at);
@@ -217,11 +251,11 @@ function loop(/** @type {number} */ at) {
 
 // -- presses -------------------------------------------------------------------------------------------------------------------------------------------
 
-/** @param {"key" | "click"} device @param {Event} event @param {object} what */
+/** @param {"key" | "click"} device @param {Event} event @param {Partial<Press>} what */
 function press(device, event, what) {
   event.preventDefault();
   if (trial === null || held || trial.state === "cut") return;
-  trial.press({ device, t: event.timeStamp, key: "", x: 0, y: 0, button: "", held: false, touch: false, display: 0, ...what });
+  trial.press({ device, t: event.timeStamp, heard: performance.now(), key: "", x: 0, y: 0, button: "", held: false, touch: false, display: 0, ...what });
 }
 
 /** @param {PointerEvent} event @param {string} button */
@@ -243,7 +277,8 @@ $("stage").addEventListener("pointermove", (event) => { pointer = event.pointerT
 $("stage").addEventListener("contextmenu", (event) => event.preventDefault());
 document.addEventListener("keydown", (event) => {
   if ($("stage").hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-  const key = keyName(event);
+  const asked = asking?.sheet?.surface.keys ?? [];
+  const key = keyName(event, (name) => asked.some(([one]) => one === name));
   if (!$("notice").hidden) return;
   if (key === "escape") pause();
   else if (key) press("key", event, { key, held: event.repeat });
@@ -307,12 +342,15 @@ document.addEventListener("fullscreenchange", () => {
 });
 addEventListener("resize", () => {
   link?.mention({ type: "screen", screen: screenNow() });
-  if (!$("stage").hidden) place(canvas.width);
+  if (!$("stage").hidden) {
+    place(canvas.width);
+    changed();
+  }
 });
 
 // -- what the server says --------------------------------------------------------------------------------------------------------------------------------
 
-/** @param {any} message */
+/** @param {Heard} message */
 function receive(message) {
   manner(message);
   if (message.type === "welcome") {
@@ -352,7 +390,7 @@ function waiting() {
   if (trial === null) showText("", [words.connecting]);
 }
 
-/** @param {any} message */
+/** @param {EndCommand} message */
 function finish(message) {
   leaveStage();
   showText(message.title, [words.saving]);

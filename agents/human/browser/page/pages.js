@@ -1,6 +1,8 @@
 // @ts-check
 /** Pages of text, questions about the participant, and what is said over everything else. */
 
+/** @import { EndCommand, FormCommand, PageCommand, Paragraph, Words } from "./messages" */
+
 /** @param {string} tag @param {Record<string, string>} attributes @param {...(Node | string)} content */
 export function element(tag, attributes = {}, ...content) {
   const made = document.createElement(tag);
@@ -9,7 +11,7 @@ export function element(tag, attributes = {}, ...content) {
   return made;
 }
 
-/** @param {[string, string][]} lines */
+/** @param {Paragraph[]} lines */
 const paragraphs = (lines) => lines.map(([kind, text]) => element(kind === "h" ? "h2" : "p", {}, text));
 
 /** @param {(Node | string)[]} content */
@@ -41,15 +43,15 @@ export function silence() {
 
 /**
  * A page of text with one way on, or with options.
- * @param {any} page @param {Record<string, any>} words @param {(frame: string) => string} address @param {(name: string) => void} done
+ * @param {PageCommand} page @param {Words} words @param {(frame: string) => string} address @param {(name: string) => void} done
  */
 export function showPage(page, words, address, done) {
   const content = [element("h1", {}, page.title), ...paragraphs(page.text)];
   if (page.progress !== null) content.push(element("progress", { max: "1", value: String(page.progress), "aria-label": `${Math.round(100 * page.progress)} %` }));
   if (page.example !== null) {
-    const image = element("img", { src: address(page.example.frame), alt: page.example_title, width: String(page.example.width), height: String(page.example.height) });
+    const image = element("img", { src: address(page.example.frame), alt: page.example_title ?? "", width: String(page.example.width), height: String(page.example.height) });
     image.style.width = `${page.example.width / devicePixelRatio}px`;
-    content.push(element("h2", {}, page.example_title), image);
+    content.push(element("h2", {}, page.example_title ?? ""), image);
   }
   content.push(...paragraphs(page.after));
   let finished = false;
@@ -75,7 +77,7 @@ export function showPage(page, words, address, done) {
   const buttons = /** @type {HTMLButtonElement[]} */ ([...row.children]);
   const listen = () => onKeys((event) => {
     if (page.options.length) {
-      const option = page.options.find((/** @type {any} */ one) => one.key === event.key.toLowerCase());
+      const option = page.options.find((one) => one.key === event.key.toLowerCase());
       if (option !== undefined) finish(option.name);
     } else if (event.key === " " || event.key === "ArrowRight") {
       event.preventDefault();
@@ -90,7 +92,7 @@ export function showPage(page, words, address, done) {
   }, Math.max(300, 1000 * page.least));
 }
 
-/** What is asked about the participant. @param {any} form @param {Record<string, any>} words @param {(typed: Record<string, string>) => void} done */
+/** What is asked about the participant. @param {FormCommand} form @param {Words} words @param {(typed: Record<string, string>) => void} done */
 export function showForm(form, words, done) {
   silence();
   const made = element("form", { novalidate: "" });
@@ -136,11 +138,11 @@ export function showText(title, texts, button = null) {
   put(content);
 }
 
-/** The end: a code to copy, a way back. @param {any} end @param {Record<string, any>} words */
+/** The end: a code to copy, a way back. @param {EndCommand} end @param {Words} words */
 export function showEnd(end, words) {
   silence();
   /** @type {Node[]} */
-  const content = [element("h1", {}, end.title), ...end.texts.map((/** @type {string} */ text) => element("p", {}, text))];
+  const content = [element("h1", {}, end.title), ...end.texts.map((text) => element("p", {}, text))];
   if (end.code) content.push(element("p", {}, words.code), element("p", {}, element("code", {}, end.code)));
   if (end.redirect) content.push(element("div", { class: "row" }, element("a", { class: "button", href: end.redirect, rel: "noreferrer" }, words.redirect)));
   put(content);

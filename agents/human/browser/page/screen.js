@@ -14,6 +14,9 @@ export function layout() {
   return { letter, above, below, side: 2 * Math.floor((side * devicePixelRatio) / 2) / devicePixelRatio };
 }
 
+/** @import { ScreenReport } from "./messages" */
+
+/** @returns {ScreenReport} */
 export function screenNow() {
   const { side, letter } = layout();
   const ratio = devicePixelRatio;

@@ -8,10 +8,7 @@ const UNDO = ["backspace", "delete"];
 const UNKNOWN = ["minus", "num_subtract"];
 const CANVAS = 96;
 
-/**
- * @typedef {{device: "key" | "click", t: number, key: string, x: number, y: number, button: string, held: boolean, touch: boolean, display: number}} Press
- * @typedef {number | string | null} Value
- */
+/** @import { Ask, Dial, Ordered, Press, Refractory, Region, Surface, Value } from "./messages" */
 
 /** Halves are rounded to even numbers, as on the server. @param {number} value */
 function rounded(value) {
@@ -20,7 +17,7 @@ function rounded(value) {
   return rest > 0.5 || (rest === 0.5 && low % 2 !== 0) ? low + 1 : low;
 }
 
-/** @param {any} dial @param {number} x @param {number} y @returns {number | null} */
+/** @param {Dial} dial @param {number} x @param {number} y @returns {number | null} */
 export function valueAt(dial, x, y) {
   if (!(x >= 0 && x <= CANVAS && y >= 0 && y <= CANVAS) || Math.hypot(x - dial.x, y - dial.y) < dial.dead) return null;
   const direction = (Math.atan2(x - dial.x, dial.y - y) * 180) / Math.PI - dial.turned;
@@ -28,15 +25,16 @@ export function valueAt(dial, x, y) {
   return dial.values[((rounded(direction / dial.degrees) % many) + many) % many];
 }
 
-/** @param {any[]} regions @param {number} x @param {number} y */
+/** @param {Region[]} regions @param {number} x @param {number} y @returns {Region | null} */
 export function hit(regions, x, y) {
   return regions.find((region) => region[1] <= x && x < region[3] && region[2] <= y && y < region[4]) ?? null;
 }
 
 export class AnswerSheet {
-  /** @param {any} ask @param {number} onset */
+  /** @param {Ask} ask @param {number} onset */
   constructor(ask, onset) {
     this.ask = ask;
+    /** @type {Surface} */
     this.surface = ask.surface;
     this.onset = onset;
     /** @type {Value[]} */
@@ -81,7 +79,7 @@ export class AnswerSheet {
   /** @param {Press} press @returns {Value} */
   #value(press) {
     if (press.device === "key") {
-      const found = this.surface.keys.find((/** @type {any[]} */ pair) => pair[0] === press.key);
+      const found = this.surface.keys.find((pair) => pair[0] === press.key);
       return found === undefined ? null : found[1];
     }
     if (press.button === "done") return null;
@@ -105,7 +103,7 @@ export class AnswerSheet {
     return this.#answer(press, value);
   }
 
-  /** @param {any} dial @param {Press} press */
+  /** @param {Dial} dial @param {Press} press */
   #dial(dial, press) {
     if (this.complete && this.ask.counts === "first") return "extra";
     /** @type {number | null} */
@@ -144,7 +142,7 @@ export class AnswerSheet {
     return this.#mark(press, value);
   }
 
-  /** @param {Press} press @param {Value} value @param {any} ordered */
+  /** @param {Press} press @param {Value} value @param {Ordered} ordered */
   #inOrder(press, value, ordered) {
     if (press.held) return "nothing";
     const typed = press.device === "key" && value === null ? press.key : "";
@@ -174,7 +172,7 @@ export class AnswerSheet {
 
 /**
  * Whether a press comes too soon to count in a self-paced step.
- * @param {{same_ms: number, other_ms: number}} times @param {Press} press @param {Press | null} before @param {number} onset
+ * @param {Refractory} times @param {Press} press @param {Press | null} before @param {number} onset
  */
 export function holdsOff(times, press, before, onset) {
   if (before === null || onset - before.t > 1000) return false;

@@ -14,7 +14,7 @@ export function allowSound() {
   }
 }
 
-/** Begin a tone; returns how it is given. @param {{hz: number, ms: number}} tone */
+/** Begin a tone; returns how it is given. @param {import("./messages").Tone} tone @returns {string} */
 export function sound(tone) {
   if (audio === null || audio.state !== "running") return "ring";
   const source = new OscillatorNode(audio, { frequency: tone.hz });

@@ -3,6 +3,9 @@
 
 import { hit, valueAt } from "./sheet.js";
 
+/** @import { Colours, Dial, Ordered, Region, Surface } from "./messages" */
+/** @import { AnswerSheet } from "./sheet.js" */
+
 const CANVAS = 96;
 /** So long an answer is acknowledged, in ms. */
 const ACKNOWLEDGE = 300;
@@ -36,10 +39,10 @@ function write(ctx, text, x, y, size, room, colour) {
 /**
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} px width of the canvas in pixels
- * @param {import("./sheet.js").AnswerSheet} sheet
+ * @param {AnswerSheet} sheet
  * @param {{x: number, y: number} | null} pointer in canvas units; null where there is none
  * @param {number} now
- * @param {Record<string, string>} colours
+ * @param {Colours} colours
  */
 export function drawSurface(ctx, px, sheet, pointer, now, colours) {
   const { surface } = sheet;
@@ -48,12 +51,12 @@ export function drawSurface(ctx, px, sheet, pointer, now, colours) {
   if (surface.outlined) outlines(ctx, unit, surface);
   if (surface.several) {
     if (surface.ordered === null) marks(ctx, unit, sheet, under, colours);
-    else inOrder(ctx, unit, sheet, under, colours);
-  } else if (surface.dial !== null) dialMark(ctx, unit, sheet, pointer, now, colours);
+    else inOrder(ctx, unit, sheet, surface.ordered, under, colours);
+  } else if (surface.dial !== null) dialMark(ctx, unit, sheet, surface.dial, pointer, now, colours);
   else single(ctx, unit, sheet, under, now, colours);
 }
 
-/** Everything that changes what is drawn. @param {import("./sheet.js").AnswerSheet} sheet @param {{x: number, y: number} | null} pointer @param {number} now */
+/** Everything that changes what is drawn. @param {AnswerSheet} sheet @param {{x: number, y: number} | null} pointer @param {number} now */
 export function surfaceState(sheet, pointer, now) {
   const { surface } = sheet;
   const seen = sheet.acknowledged !== null && now - sheet.acknowledged[1] < ACKNOWLEDGE;
@@ -62,7 +65,7 @@ export function surfaceState(sheet, pointer, now) {
   return JSON.stringify([sheet.marks, sheet.complete, under, sheet.turnedTo, seen]);
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {any} surface */
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {Surface} surface */
 function outlines(ctx, unit, surface) {
   ctx.strokeStyle = surface.several ? "rgba(150, 154, 160, .51)" : "rgba(255, 255, 255, .9)";
   ctx.lineWidth = 1;
@@ -72,10 +75,10 @@ function outlines(ctx, unit, surface) {
   }
 }
 
-/** @param {any[]} region @param {number} unit @returns {[number, number, number, number]} */
+/** @param {Region} region @param {number} unit @returns {[number, number, number, number]} */
 const corners = (region, unit) => [region[1] * unit, region[2] * unit, region[3] * unit, region[4] * unit];
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {any[] | null} under @param {Record<string, string>} colours */
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Region | null} under @param {Colours} colours */
 function marks(ctx, unit, sheet, under, colours) {
   for (const region of sheet.surface.regions) {
     if (sheet.marks.includes(region[0])) box(ctx, ...corners(region, unit), { fill: colours.canvas_accent, inset: 0.16 });
@@ -85,13 +88,11 @@ function marks(ctx, unit, sheet, under, colours) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {any[] | null} under @param {Record<string, string>} colours */
-function inOrder(ctx, unit, sheet, under, colours) {
-  const { surface } = sheet;
-  const ordered = surface.ordered;
-  if (ordered.line !== null) line(ctx, unit, sheet, colours);
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Ordered} ordered @param {Region | null} under @param {Colours} colours */
+function inOrder(ctx, unit, sheet, ordered, under, colours) {
+  if (ordered.line !== null) line(ctx, unit, sheet, ordered, ordered.line, colours);
   else {
-    for (const region of surface.regions) {
+    for (const region of sheet.surface.regions) {
       const numbers = sheet.marks.flatMap((mark, number) => (mark === region[0] ? [number + 1] : [])).join(", ");
       if (!numbers) continue;
       const [x0, y0, x1, y1] = corners(region, unit);
@@ -105,12 +106,12 @@ function inOrder(ctx, unit, sheet, under, colours) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {Record<string, string>} colours */
-function line(ctx, unit, sheet, colours) {
-  const { ordered, take, keys } = sheet.surface;
-  const [x0, y0, x1, y1] = ordered.line.map((/** @type {number} */ value) => value * unit);
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Ordered} ordered @param {[number, number, number, number]} place @param {Colours} colours */
+function line(ctx, unit, sheet, ordered, place, colours) {
+  const { take } = sheet.surface;
+  const [x0, y0, x1, y1] = place.map((value) => value * unit);
   const wide = x1 - x0, high = y1 - y0;
-  const names = new Map([...sheet.ask.labels, ...ordered.labels.map((/** @type {any[]} */ pair) => (ordered.joined ? [pair[0], pair[0]] : pair))]);
+  const names = new Map([...sheet.ask.labels, ...ordered.labels.map((pair) => (ordered.joined ? /** @type {[number | string, string]} */ ([pair[0], String(pair[0])]) : pair))]);
   const given = sheet.marks.map((mark) => (mark === null ? "?" : String(names.get(mark) ?? mark)));
   ctx.fillStyle = colours.canvas;
   ctx.fillRect(x0, y0, wide, high);
@@ -130,16 +131,16 @@ function line(ctx, unit, sheet, colours) {
   const slots = Math.max(take ?? 0, given.length, 1);
   const step = Math.min(wide / slots, 1.6 * high);
   const start = x0 + (wide - step * slots) / 2;
-  for (let place = 0; place < slots; place++) {
-    const middle = start + (place + 0.5) * step;
-    if (take !== null || place < given.length) rule(middle - 0.38 * step, middle + 0.38 * step);
-    if (place < given.length) write(ctx, given[place], middle, y0 + 0.46 * high, 0.62 * high, 0.9 * step, colours.canvas_text);
+  for (let slot = 0; slot < slots; slot++) {
+    const middle = start + (slot + 0.5) * step;
+    if (take !== null || slot < given.length) rule(middle - 0.38 * step, middle + 0.38 * step);
+    if (slot < given.length) write(ctx, given[slot], middle, y0 + 0.46 * high, 0.62 * high, 0.9 * step, colours.canvas_text);
   }
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {{x: number, y: number} | null} pointer @param {number} now @param {Record<string, string>} colours */
-function dialMark(ctx, unit, sheet, pointer, now, colours) {
-  const dial = sheet.surface.dial;
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Dial} dial @param {{x: number, y: number} | null} pointer @param {number} now @param {Colours} colours */
+function dialMark(ctx, unit, sheet, dial, pointer, now, colours) {
+  /** @type {import("./messages").Value} */
   let value = null;
   if (sheet.complete) {
     if (sheet.acknowledged === null || now - sheet.acknowledged[1] >= ACKNOWLEDGE) return;
@@ -147,7 +148,7 @@ function dialMark(ctx, unit, sheet, pointer, now, colours) {
   } else if (sheet.turnedTo !== null) value = dial.values[sheet.turnedTo];
   else if (pointer !== null) value = valueAt(dial, pointer.x, pointer.y);
   if (value === null) return;
-  const angle = ((dial.turned + dial.degrees * dial.values.indexOf(value)) * Math.PI) / 180;
+  const angle = ((dial.turned + dial.degrees * dial.values.indexOf(Number(value))) * Math.PI) / 180;
   const ink = sheet.complete ? colours.canvas_accent : "#141414";
   ctx.save();
   if (dial.mark === "bar") {
@@ -177,11 +178,11 @@ function dialMark(ctx, unit, sheet, pointer, now, colours) {
   ctx.restore();
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {import("./sheet.js").AnswerSheet} sheet @param {any[] | null} under @param {number} now @param {Record<string, string>} colours */
+/** @param {CanvasRenderingContext2D} ctx @param {number} unit @param {AnswerSheet} sheet @param {Region | null} under @param {number} now @param {Colours} colours */
 function single(ctx, unit, sheet, under, now, colours) {
   const given = sheet.acknowledged;
   if (given !== null && now - given[1] < ACKNOWLEDGE) {
-    const region = sheet.surface.regions.find((/** @type {any[]} */ one) => one[0] === given[0]);
+    const region = sheet.surface.regions.find((one) => one[0] === given[0]);
     if (region !== undefined) {
       const width = Math.max(3, unit);
       box(ctx, ...corners(region, unit), { line: "#ffffff", width: width + 4, inset: 0.04 });

@@ -3,14 +3,27 @@
 
 import { AnswerSheet, holdsOff } from "./sheet.js";
 
+/** So much of what a time stamp strays by moves the refreshes to come. */
+const FOLLOWS = 0.1;
+
+/** @import { Absence, Body, Display, PageEvent, Percept, Press, ScreenChange, Shown, StepReport, TrialCommand } from "./messages" */
+
 /**
- * @typedef {import("./sheet.js").Press} Press
- * @typedef {{onset: number, end: number | null, planned: number | null, frames: number, dropped: number}} Shown
+ * What a trial asks of the page around it.
+ * @typedef {object} Around
+ * @property {number} period from one frame to the next, in ms
+ * @property {(display: Display) => string | null} show returns how a tone was given
+ * @property {() => void} clear
+ * @property {(step: Step | null, number: number) => void} asks
+ * @property {(kind: PageEvent["kind"], body: Body, place?: number) => void} send
+ * @property {(from: number, to: number) => Absence[]} absences
+ * @property {() => boolean} leftFullscreen
+ * @property {(until: number) => ScreenChange[]} changes of the screen that were not reported yet
  */
 
 /** A step as it is played. */
-class Step {
-  /** @param {number} place @param {any} percept @param {number} onset @param {Press | null} before */
+export class Step {
+  /** @param {number} place @param {Percept} percept @param {number} onset @param {Press | null} before */
   constructor(place, percept, onset, before) {
     this.place = place;
     this.percept = percept;
@@ -24,13 +37,17 @@ class Step {
     this.goneOn = false;
     /** @type {Press | null} */
     this.endedBy = null;
-    /** @type {Record<string, unknown>} */
-    this.extra = {};
+    /** @type {{before: Press[], interval_ms: number | null, waited_ms: number | null, tone: string | null}} */
+    this.extra = { before: [], interval_ms: null, waited_ms: null, tone: null };
     this.waited = 0;
   }
 
   get last() { return this.shown.length === this.percept.displays.length; }
   get over() { return this.sheet !== null && this.sheet.over; }
+  /** Whether it has been over, or gone on from, at a refresh: what is pressed after one has its effect at the next. @param {number} at */
+  overBy(at) { return this.over && (this.sheet?.answeredAt ?? at) <= at; }
+  /** @param {number} at */
+  goneOnBy(at) { return this.goneOn && (this.endedBy?.t ?? at) <= at; }
 
   /** The press that ended the step, for the refractory times of the next one. */
   get ending() {
@@ -41,10 +58,8 @@ class Step {
 
 export class Trial {
   /**
-   * @param {any} message as the server sent it
-   * @param {{period: number, show: (display: any) => string | null, clear: () => void, asks: (step: Step | null, number: number) => void,
-   *   send: (kind: string, body: object, place?: number) => void, absences: (from: number, to: number) => {at: number, until: number}[],
-   *   leftFullscreen: () => boolean}} page
+   * @param {TrialCommand} message as the server sent it
+   * @param {Around} page
    * @param {number} restedFrom when the screen was emptied
    * @param {Press | null} endedBy the press that ended what was before
    */
@@ -57,7 +72,7 @@ export class Trial {
     this.goOnAfter = message.go_on_after_ms;
     this.page = page;
     this.restedFrom = restedFrom;
-    /** "rest", "plays", "acknowledges", "awaits" the server's verdict, "over" */
+    /** "awaits": the server's verdict @type {"rest" | "plays" | "acknowledges" | "awaits" | "over" | "cut"} */
     this.state = "rest";
     this.begun = false;
     this.ready = false;
@@ -76,11 +91,10 @@ export class Trial {
     this.acknowledging = 0;
     this.verdict = -1;
     this.awaitedFrom = 0;
-    this.itemSeen = false;
     this.asked = 0;
     this.askedIn = "";
-    /** @type {number | null} */
-    this.lastFrame = null;
+    /** the last refresh, without the delay of a single time stamp @type {number | null} */
+    this.refresh = null;
     /** when the screen was emptied after the trial @type {number | null} */
     this.cleared = null;
   }
@@ -92,16 +106,14 @@ export class Trial {
   get exposed() {
     if (this.state === "rest" || this.state === "over" || this.step === null) return false;
     const { step } = this;
-    const nothingLeft = step.place === this.steps.length - 1 && (step.sheet === null || step.sheet.complete);
-    return (this.itemSeen || step.sheet !== null) && !nothingLeft;
+    return !(step.place === this.steps.length - 1 && (step.sheet === null || step.sheet.complete));
   }
 
   // -- frames --------------------------------------------------------------------------------------------------------------------------------------
 
   /** One animation frame. @param {number} at its time */
   frame(at) {
-    const passed = this.lastFrame === null ? 1 : Math.max(1, Math.round((at - this.lastFrame) / this.page.period));
-    this.lastFrame = at;
+    const passed = this.#passed(at);
     if (this.state === "cut") return undefined;
     if (this.state === "over") return this.#settle(at);
     if (this.state === "rest") {
@@ -111,7 +123,7 @@ export class Trial {
     const step = /** @type {Step} */ (this.step);
     const on = step.shown[step.shown.length - 1];
     on.frames += passed;
-    on.dropped += passed - 1;
+    on.dropped += Math.max(0, passed - 1);
     this.#settle(at);
     if (this.state === "awaits") return this.#verdict(at);
     if (this.state === "acknowledges") {
@@ -119,15 +131,32 @@ export class Trial {
       if (this.acknowledging <= 0) this.#end(at);
       return undefined;
     }
-    if (step.over) {
-      if (step.percept.ask.window_ms !== null) return this.#end(at);
+    if (step.overBy(at)) {
+      if (step.percept.ask?.window_ms !== null) return this.#end(at);
       this.state = "acknowledges";
       this.acknowledging = this.frames(this.acknowledgeMs);
       return undefined;
     }
     const due = this.#due(step);
-    if (!step.goneOn && (due === null || on.frames < due)) return undefined;
+    if (!step.goneOnBy(at) && (due === null || on.frames < due)) return undefined;
     return step.last ? this.#end(at) : this.#next(step, at);
+  }
+
+  /**
+   * How many refreshes have come since the frame before: none where the browser draws twice between two, several where frames are missing. Time stamps of a
+   * busy browser stray; counted from each to the next, what they stray by would add up, so they are held against refreshes that follow them slowly.
+   * @param {number} at
+   */
+  #passed(at) {
+    const { period } = this.page;
+    if (this.refresh === null) {
+      this.refresh = at;
+      return 1;
+    }
+    const passed = Math.max(0, Math.round((at - this.refresh) / period));
+    this.refresh += passed * period;
+    this.refresh += FOLLOWS * (at - this.refresh);
+    return passed;
   }
 
   /** For how many frames the display stays; null until somebody answers or goes on. @param {Step} step @returns {number | null} */
@@ -151,14 +180,13 @@ export class Trial {
     this.aside = [];
   }
 
-  /** The first display of a step comes on. @param {number} place @param {any} percept @param {number} at */
+  /** The first display of a step comes on. @param {number} place @param {Percept} percept @param {number} at */
   #show(place, percept, at) {
     this.step = new Step(place, percept, at, this.endedBy);
     if (percept.ask !== null) {
       this.asked = percept.ask.window_ms !== null ? 0 : this.askedIn === percept.phase ? this.asked + 1 : 1;
       this.askedIn = percept.phase;
     }
-    this.itemSeen ||= percept.item;
     this.#display(this.step, 0, at);
     this.page.asks(this.step, this.asked);
   }
@@ -167,7 +195,7 @@ export class Trial {
   #display(step, number, at) {
     const { ms } = step.percept.displays[number];
     step.shown.push({ onset: at, end: null, planned: ms === null ? null : this.frames(ms), frames: 0, dropped: 0 });
-    step.extra.tone = this.page.show(step.percept.displays[number]) ?? step.extra.tone ?? null;
+    step.extra.tone = this.page.show(step.percept.displays[number]) ?? step.extra.tone;
   }
 
   /** @param {Step} step @param {number} at */
@@ -224,23 +252,24 @@ export class Trial {
     }
   }
 
-  /** @param {Step} step @param {number} at */
+  /** @param {Step} step @param {number} at @returns {StepReport} */
   #report(step, at) {
     const until = step.shown[step.shown.length - 1].end ?? at;
-    const { before, interval_ms, waited_ms, tone } = /** @type {any} */ (step.extra);
+    const { before, interval_ms, waited_ms, tone } = step.extra;
     const body = {
       displays: step.shown.map((shown) => ({ ...shown })),
       presses: step.presses.map(plain),
       complete: step.sheet !== null && step.sheet.complete,
       earlier: this.earlier.map(plain),
       closing: this.closing,
-      before: (before ?? []).map(plain),
-      interval_ms: interval_ms ?? null,
-      waited_ms: waited_ms ?? null,
+      before: before.map(plain),
+      interval_ms,
+      waited_ms,
       waited_frames: step.waited,
       absences: this.page.absences(step.onset, until),
       left_fullscreen: this.page.leftFullscreen(),
-      tone: tone ?? null,
+      changes: this.page.changes(until),
+      tone,
     };
     [this.closing, this.earlier] = [null, []];
     return body;
@@ -303,8 +332,8 @@ export class Trial {
   }
 }
 
-/** @param {Press} press */
+/** @param {Press} press @returns {Press} */
 function plain(press) {
-  const { device, t, key, x, y, button, held, touch, display } = press;
-  return { device, t, key, x, y, button, held, touch, display };
+  const { device, t, heard, key, x, y, button, held, touch, display } = press;
+  return { device, t, heard, key, x, y, button, held, touch, display };
 }
