@@ -46,6 +46,36 @@ def chromium_path() -> str:
     return found
 
 
+#: A clock for a page that does not depend on how busy the computer is: refreshes of exactly 1/60 s follow one another as fast as they are drawn, and time
+#: stands still from 24 frames after something is waited for on (400 ms, as at the virtual window) until the hands have done it, and set ``released``.
+WARP = """(() => {
+  const period = 1000 / 60, draw = new Map(), stamps = new WeakMap();
+  let now = 1000, count = 0, presses = 0, waits = "", since = 0;
+  globalThis.released = globalThis.held = "";
+  performance.now = () => now;
+  Object.defineProperty(Event.prototype, "timeStamp", { get() {
+    if (!stamps.has(this)) stamps.set(this, now + 0.001 * ++presses);
+    return stamps.get(this);
+  } });
+  globalThis.requestAnimationFrame = (call) => { draw.set(++count, call); return count; };
+  globalThis.cancelAnimationFrame = (number) => draw.delete(number);
+  const channel = new MessageChannel();
+  const again = () => channel.port2.postMessage(0);
+  channel.port1.onmessage = () => {
+    const shown = document.getElementById("stage")?.dataset.waits ?? "";
+    if (shown !== waits) { waits = shown; since = 0; }
+    globalThis.held = /^(answer|on) /.test(waits) && since >= 24 && globalThis.released !== waits ? waits : "";
+    if (globalThis.held || !draw.size) { setTimeout(again, 4); return; }
+    [now, since, presses] = [now + period, since + 1, 0];
+    const calls = [...draw.values()];
+    draw.clear();
+    for (const call of calls) call(now);
+    again();
+  };
+  again();
+})()"""
+
+
 class Tab:
     """One page of the browser."""
 
@@ -53,6 +83,7 @@ class Tab:
         self._open = ExitStack()
         self._socket = self._open.enter_context(connect(address, max_size=2**26, open_timeout=60))
         self._count = 0
+        self.warped = False
         #: what the page has written to its console, and the exceptions that nobody caught
         self.complaints: list[str] = []
         #: what went over WebSockets, in both directions
@@ -81,6 +112,16 @@ class Tab:
             self.complaints.append(str(detail.get("exception", {}).get("description", detail.get("text"))))
         elif message.get("method") == "Log.entryAdded" and message["params"]["entry"]["level"] == "error":
             self.complaints.append(str(message["params"]["entry"]["text"]))
+
+    def warp(self) -> None:
+        """Have a clock of their own for the pages that are opened from now on: see :data:`WARP`."""
+        self.ask("Page.addScriptToEvaluateOnNewDocument", source=WARP)
+        self.warped = True
+
+    def release(self, waits: str) -> None:
+        """What was waited for is done: time goes on."""
+        if self.warped:
+            self.evaluate(f"globalThis.released = {json.dumps(waits)}")
 
     def open(self, address: str) -> None:
         self.ask("Page.bringToFront")  # browsers draw no frames of tabs that nobody sees

@@ -229,18 +229,27 @@ class Hands:
         if not where or waits in self._done:
             return
         if what == "on":
-            time.sleep(0.25)
-            self.tab.press("space")
             self._done.add(waits)
+            self._rest(waits)
+            self.tab.press("space")
+            self.tab.release(waits)
         elif what == "answer":
             command, _, step = where.partition(":")
             if (plan := self._plan(int(command), int(step))) is not None:
                 self._done.add(waits)
                 ask, value = plan
                 if value is not None:
-                    if ask.window_ms is None:
-                        time.sleep(0.25)
+                    if ask.window_ms is None or self.tab.warped:
+                        self._rest(waits)
                     self.answer(ask, value)
+                self.tab.release(waits)
+
+    def _rest(self, waits: str) -> None:
+        """Let the time pass in which a step that has just begun takes no press."""
+        if self.tab.warped:
+            self.tab.until(f"globalThis.held === {json.dumps(waits)}")
+        else:
+            time.sleep(0.25)
 
     def answer(self, ask: Ask, value: Any) -> None:
         """Press or click what stands for an answer."""

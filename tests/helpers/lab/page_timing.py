@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from chromium import Chromium, Tab
@@ -119,7 +120,7 @@ def measured(folder: Path, browser: Chromium, trials: int, seed: int = 1) -> Kep
     presses = []
     for event in read_events(session):
         if event["event"] == "step" and "ask" in event:
-            notes = event["notes"] or {}
+            notes: dict[str, Any] = dict(event["notes"] or {})
             presses += [zero + (event["shown"][0]["onset_ms"] + press["rt_ms"]) / 1000.0 for press in [*event["raw"]["presses"], *notes.get("late", ())]]
             if notes.get("heard_after_ms") is not None:
                 kept.heard_ms.append(float(notes["heard_after_ms"]))

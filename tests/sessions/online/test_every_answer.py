@@ -136,11 +136,18 @@ def ways(source: str) -> list[str]:
     return [*(["keys"] if by_keys else []), *(["mouse"] if by_mouse else []), "touch"]
 
 
-def visit(folder: Path, browser: Chromium, source: str, by: str, trials: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of a visit, and that of the same answers at the window."""
+def visit(folder: Path, browser: Chromium, source: str, by: str, trials: int, warped: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of a visit, and that of the same answers at the window.
+
+    Parameters
+    ----------
+    warped : whether the page has a clock of its own, which waits for the hands however busy the computer is
+    """
     data = data_folder(folder)
     (size, ratio), offer = SCREENS[by], ParadigmOffer.checked(source, data, trials=trials, practice=False)
     with served(offer, OBSERVER) as server, browser.window() as tab:
+        if warped:
+            tab.warp()
         tab.screen(*size, ratio, touch=by == "touch")
         tab.open(server.address("P01"))
         tab.until("document.querySelector('#sheet button') !== null")
@@ -160,3 +167,11 @@ def test_the_response_table_is_that_of_the_same_answers_at_the_window(tmp_path: 
     for here, there in tables:
         assert len(here) > 0
         pd.testing.assert_frame_equal(here, there)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "by"), [("vsr", "touch"), ("cd", "keys"), ("corsi", "mouse"), ("operation_span", "keys"), ("nback_verbal_feedback", "keys")])
+def test_also_by_the_clock_of_the_computer(tmp_path: Path, browser: Chromium, name: str, by: str) -> None:
+    here, there = visit(tmp_path, browser, name, by, 1, warped=False)
+    assert len(here) > 0
+    pd.testing.assert_frame_equal(here, there)
