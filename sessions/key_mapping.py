@@ -118,7 +118,8 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
 
 
 def check_answerable(kinds: Iterable[ResponseKind]) -> None:
-    """Check before a session that the window reports every key that stands for an answer.
+    """Check before a session that the window reports every key that stands for an answer. Characters of a typed text can be clicked on, too, and may have keys
+    that only the keyboards of some countries have.
 
     Parameters
     ----------
@@ -130,8 +131,10 @@ def check_answerable(kinds: Iterable[ResponseKind]) -> None:
         with the first key that is none, and the answer that it stands for.
     """
     for kind in kinds:
-        for key, value in kind.surface().keys:
-            if problem := key_problem(key):
+        surface = kind.surface()
+        typed = surface.ordered is not None and surface.ordered.joined
+        for key, value in surface.keys:
+            if (problem := key_problem(key)) and not typed:
                 raise SpanLabError(f"the answer '{kind.write(value)}' could not be given: {problem}")
 
 

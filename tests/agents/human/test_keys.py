@@ -22,8 +22,9 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import AnswerKeys, Ask, ResponseKind, compile_trial, list_paradigms, load_paradigm, plan_session, session_design
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, is_key, key_label
+from spanlab.paradigms.responses.text import TypedText
 from spanlab.sessions import Request, begin
-from spanlab.sessions.key_mapping import KeySetting, answer_keys, check_buttons, check_keys, key_request, key_setting
+from spanlab.sessions.key_mapping import KeySetting, answer_keys, check_answerable, check_buttons, check_keys, key_request, key_setting
 from spanlab.sessions.record.reader import read_responses, read_session
 
 SAME = Choice.model_validate({"options": ["same", "different"], "keys": ["f", "j"]})
@@ -224,3 +225,10 @@ def test_bytes_of_a_serial_box_are_dated_when_they_arrive() -> None:
     with pytest.raises(SpanLabError, match="has gone"):
         box.check()
     box.close()
+
+
+def test_texts_may_have_characters_that_only_some_keyboards_have() -> None:
+    """They can be clicked on; keys that nobody has are refused elsewhere."""
+    check_answerable([TypedText.model_validate({"more": "äöüßé"})])
+    with pytest.raises(SpanLabError, match="could not be given"):
+        check_answerable([Choice.model_construct(options=("a", "b"), keys=("ä", "f"))])

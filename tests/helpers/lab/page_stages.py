@@ -24,16 +24,15 @@ title: {en: A little of everything, de: Von allem etwas}
 factors:
   list_length: [3]
 draw:
-  slots: {several: {of: [0, 1, 2, 3, 4, 5, 6, 7, 8], count: =list_length}}
+  slots: {permutation: {of: 9, take: =list_length}}
   letters: {several: {of: [a, b, c, d, e], count: =list_length}}
-  turned: {one_of: {of: [0, 90, 180]}}
 timeline:
   - phase: fixation
     model_steps: 0
     show: {fixation: {}, ms: 300}
   - for: slot in slots
     phase: present
-    show: {pattern_array: {grid: 3, cells: "=[slot]", colour: green}, ms: 200}
+    show: {matrix: {grid: 3, filled: "=[slot]", colour: red}, ms: 200}
   - phase: place
     show: {blank: {}}
     ask: {choice: {options: 9, layout: 3x3}, answer: "=slots[0]", prompt: {en: Which place came first?, de: Welcher Ort kam zuerst?}}

@@ -28,14 +28,14 @@ title: Places
 factors:
   list_length: [2]
 draw:
-  slots: {several: {of: [0, 1, 2, 3, 4, 5, 6, 7, 8], count: =list_length}}
+  slots: {permutation: {of: 9, take: =list_length}}
 timeline:
   - phase: fixation
     model_steps: 0
     show: {fixation: {}, ms: 1500}
   - for: slot in slots
     phase: present
-    show: {pattern_array: {grid: 3, cells: "=[slot]", colour: green}, ms: 200}
+    show: {matrix: {grid: 3, filled: "=[slot]", colour: red}, ms: 200}
   - for: slot in slots
     phase: probe
     show: {blank: {}}

@@ -84,11 +84,11 @@ title: Mark two places, and put three letters in order
 factors:
   list_length: [3]
 draw:
-  places: {several: {of: [0, 1, 2, 3, 4, 5, 6, 7, 8], count: 2}}
+  places: {permutation: {of: 9, take: 2}}
   letters: {several: {of: [a, b, c, d, e], count: =list_length}}
 timeline:
   - phase: present
-    show: {pattern_array: {grid: 3, cells: =places, colour: green}, ms: 200}
+    show: {matrix: {grid: 3, filled: =places, colour: red}, ms: 200}
   - phase: marks
     show: {blank: {}}
     ask: {cells: {grid: 3, take: 2}, answer: =places}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,3 +109,55 @@ def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path
                 here = np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
                 assert np.array_equal(np.frombuffer(base64.b64decode(there), np.uint8).reshape(px, px, 4), here)
     assert len(stimuli) > 60
+
+
+PICTURES = """\
+paradigm: pictures
+version: 1
+title: Pictures that stay
+timeline:
+  - phase: one
+    show: {matrix: {grid: 3, filled: [0, 4, 5], colour: red}}
+  - phase: two
+    show: {text: How sharp}
+  - phase: three
+    show: {switch_boxes: {marker: 2}}
+    ask: {choice: {options: [yes, no], keys: [f, j]}, answer: "='yes'"}
+instructions: {en: Look.}
+example: {show: false}
+designs:
+  human: {repetitions: 1}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "ratio"), [((1280, 800), 1.0), ((1024, 768), 1.25), ((820, 1180), 2.0), ((390, 844), 3.0)])
+def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(tmp_path: Path, browser: Chromium, size: tuple[int, int], ratio: float) -> None:
+    """Whatever the number of pixels of the screen in a CSS pixel: nothing is made larger or smaller on the way."""
+    (source := tmp_path / "pictures.yaml").write_text(PICTURES, encoding="utf-8")
+    data, compared = data_folder(tmp_path), dict[str, int]()
+    offer = ParadigmOffer.checked(str(source), data, trials=1, practice=False)
+    steps = plan_session(offer.paradigm, 1, design=SessionDesign(), trials=1)[0].compile(offer.paradigm, "corrected").steps
+    with served(offer, "ideal") as server, browser.tab() as tab:
+        tab.screen(*size, ratio)
+        tab.open(server.address("P01"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        hands = hands_of(tab, server)
+
+        def compare(look: Mapping[str, Any]) -> bool:
+            what, _, where = str(look["waits"]).partition(" ")
+            if look["stage"] and what in ("on", "answer") and where not in compared:
+                left, top, wide, px = tab.evaluate(
+                    "(() => { const c = document.getElementById('canvas'), b = c.getBoundingClientRect(); return [b.left, b.top, b.width, c.width]; })()"
+                )
+                assert wide * ratio == pytest.approx(px, abs=0.01)
+                screen = np.asarray(Image.open(tab.screenshot(tmp_path / "screen.png")).convert("RGB"), int)
+                x, y = round(left * ratio), round(top * ratio)
+                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")[1]
+                here = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
+                compared[where] = int(np.abs(screen[y : y + px, x : x + px] - here).max())
+            return False
+
+        hands.meanwhile = compare
+        assert "Thank you" in hands.go()
+    assert list(compared.values()) == [0, 0, 0]
