@@ -70,7 +70,7 @@ WARP = """(() => {
     const calls = [...draw.values()];
     draw.clear();
     for (const call of calls) call(now);
-    again();
+    if (waits) again(); else setTimeout(again, 8); // between trials nothing is in a hurry
   };
   again();
 })()"""

@@ -194,16 +194,18 @@ class Hands:
     def __init__(self, tab: Tab, plan: Callable[[int, int], tuple[Ask, Any] | None], by: str = "keys", fields: Mapping[str, str] | None = None) -> None:
         self.tab, self._plan, self._by, self._fields = tab, plan, by, fields or {}
         self._done: set[str] = set()
-        #: called before each look; true ends the visit here
-        self.meanwhile: Callable[[Mapping[str, Any]], bool] = lambda look: False
+        #: called before each look; true ends the visit here, and None has another look before anything is done
+        self.meanwhile: Callable[[Mapping[str, Any]], bool | None] = lambda look: False
 
     def go(self, seconds: float = 400.0) -> str:
         """Until the last page; returns its text."""
         last, look = time.monotonic() + seconds, dict[str, Any]()
         while time.monotonic() < last:
             look = json.loads(self.tab.evaluate(_LOOK))
-            if self.meanwhile(look):
+            if end := self.meanwhile(look):
                 return str(look["text"])
+            if end is None:
+                continue
             if look["notice"]:
                 self.tab.evaluate("document.querySelector('#notice [data-key=\" \"]').click()")
             elif look["stage"]:

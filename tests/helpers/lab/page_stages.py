@@ -84,7 +84,7 @@ online: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42', phones: P
 """
 
 
-def stage_of(look: Mapping[str, Any], heading: str, phase: str, begun: bool) -> str:
+def stage_of(look: Mapping[str, Any], heading: str, phase: str) -> str:
     """What is on the page, in a word or two; empty in between."""
     if look["notice"]:
         return "notice"
@@ -120,13 +120,14 @@ def walk(
             look_at(stage, tab)
 
     with served(StudyOffer.checked(load_study(file), data_folder(folder)), "capacity:2") as server, browser.window() as tab:
+        tab.warp()
         tab.screen(*size, ratio, touch=touch)
         tab.open(server.address("P07"))
-        tab.until("document.querySelector('#sheet button') !== null")
+        tab.until("document.querySelector('#sheet button') !== null && document.fonts.status === 'loaded'")
         once("start", tab)
         paused: list[bool] = []
 
-        def meanwhile(look: Mapping[str, Any]) -> bool:
+        def meanwhile(look: Mapping[str, Any]) -> bool | None:
             more = json.loads(tab.evaluate(_MORE))
             if not more["enabled"]:
                 return False
@@ -136,12 +137,13 @@ def walk(
                 command, _, step = where.partition(":")
                 plan = server.agents[-1].plans.get((int(command), int(step)))
             phase = "" if plan is None else f"{type(plan[0].kind).name} {len(plan[0].kind.surface().regions)}"
-            once(stage_of({**look, **more}, more["heading"], phase, True), tab)
+            once(stage_of({**look, **more}, more["heading"], phase), tab)
             if plan is not None and "trial: text 31" in seen and not paused and phase.startswith("text"):
                 paused.append(True)
                 tab.press("escape")
                 tab.until("!document.getElementById('notice').hidden")
                 once("notice: pause", tab)
+                return None
             return False
 
         for age in ("abc", "31"):

@@ -37,6 +37,9 @@ export function screenNow() {
   };
 }
 
+/** No screen has refreshes nearer to each other, or farther apart, in ms: what seems to be one is a browser that tells no time, or has none. */
+const SHORTEST = 1, LONGEST = 100;
+
 /** The time from one frame to the next: over many frames, those that were late counted as several. */
 export function measure() {
   return /** @type {Promise<void>} */ (new Promise((resolve) => {
@@ -47,9 +50,11 @@ export function measure() {
       if (times.length < 61) requestAnimationFrame(look);
       else {
         const gaps = times.slice(1).map((time, number) => time - times[number]).sort((one, other) => one - other);
-        refresh.measured = gaps[30] > 1;
+        // short gaps are those of frames in time: of a busy browser most may be late
+        const one = gaps[10];
+        refresh.measured = one > SHORTEST && one < LONGEST;
         // over all frames, so that it does not depend on how finely the browser tells the time
-        if (refresh.measured) refresh.period = (times[60] - times[0]) / gaps.reduce((sum, gap) => sum + Math.max(1, Math.round(gap / gaps[30])), 0);
+        if (refresh.measured) refresh.period = (times[60] - times[0]) / gaps.reduce((sum, gap) => sum + Math.max(1, Math.round(gap / one)), 0);
         resolve();
       }
     };
