@@ -90,7 +90,7 @@ def stage_of(look: Mapping[str, Any], heading: str, phase: str) -> str:
         return "notice"
     if look["stage"]:
         what, _, where = str(look["waits"]).partition(" ")
-        return f"trial: {phase}" if where and what in ("answer", "on") else ""
+        return f"trial: {phase}" if where and phase and what == "answer" else ""
     if look["form"]:
         return "fields, with what is wrong" if "abc" in look["values"] else "fields"
     if not heading:

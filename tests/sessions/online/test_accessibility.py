@@ -83,9 +83,9 @@ def test_no_stage_of_a_visit_has_a_serious_fault(
     found: dict[str, Any] = {}
 
     def look_at(stage: str, tab: Tab) -> None:
-        serious = [one for one in faults(tab, axe) if one["impact"] in SERIOUS]
-        if serious or (misplaced := json.loads(tab.evaluate(LAYOUT))):
-            found[stage] = serious or misplaced
+        amiss = [one for one in faults(tab, axe) if one["impact"] in SERIOUS] + json.loads(tab.evaluate(LAYOUT))
+        if amiss:
+            found[stage] = amiss
 
     stages = set(walk(tmp_path, browser, look_at, theme, size, ratio, touch))
     assert stages >= STAGES, STAGES - stages

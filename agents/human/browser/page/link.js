@@ -87,6 +87,8 @@ export class Link {
     /** @type {WebSocket | null} */
     this.socket = null;
     this.welcome = false;
+    /** whether the server has said why it does not let this page in now */
+    this.refused = false;
     this.store = new Store(participant);
     /** @type {Map<string, PageEvent>} events that are not acknowledged */
     this.kept = new Map();
@@ -111,7 +113,8 @@ export class Link {
       this.socket = null;
       this.welcome = false;
       if (this.stopped) return;
-      this.tell("lost");
+      if (!this.refused) this.tell("lost");
+      this.refused = false;
       setTimeout(() => this.connect(), this.wait);
       this.wait = Math.min(4000, this.wait * 2);
     };
@@ -141,7 +144,11 @@ export class Link {
       if (message.c <= this.last) return;
       this.last = message.c;
     }
-    if (message.type === "refused" && message.final) this.stop();
+    if (message.type === "refused") {
+      this.refused = true;
+      this.tell("open");
+      if (message.final) this.stop();
+    }
     this.receive(message);
   }
 

@@ -173,4 +173,5 @@ export function showNotice(title, texts, buttons) {
     row.append(button);
   }
   notice.hidden = false;
+  /** @type {HTMLElement | null} */ (row.querySelector("button"))?.focus();
 }
