@@ -114,7 +114,7 @@ def test_a_second_tab_is_told_and_pictures_belong_to_their_visit(tmp_path: Path)
             others = until(other, "welcome")["secret"]
             assert others != secret
             assert client.get(f"/frame/{secret}/{name}.png").headers["content-type"] == "image/png"
-            assert client.get(f"/frame/{secret[:-1]}x/{name}.png").status_code == 404
+            assert client.get(f"/frame/{secret[:-1]}{'y' if secret.endswith('x') else 'x'}/{name}.png").status_code == 404
             assert client.get(f"/frame/{secret}/{'0' * 32}.png").status_code == 404
     with client.websocket_connect("/visit", headers=HERE) as again:
         again.send_text(hello(page="b"))  # the first tab is closed

@@ -48,10 +48,14 @@ let changes = [];
 
 // -- the screen ----------------------------------------------------------------------------------------------------------------------------------------
 
+/** Letters are as large as the page allows, on every page of it. */
+function lettering() {
+  document.documentElement.style.setProperty("--letter", `${layout().letter}px`);
+}
+
 /** @param {number} px width of the canvas in pixels of the screen */
 function place(px) {
   const { letter, above, below, side } = layout();
-  document.documentElement.style.setProperty("--letter", `${letter}px`);
   if (canvas.width !== px) [canvas.width, canvas.height, drawnState, drawnFrame] = [px, px, "", ""];
   const shown = Math.min(px / devicePixelRatio, side);
   const snapped = (/** @type {number} */ value) => Math.round(value * devicePixelRatio) / devicePixelRatio;
@@ -341,6 +345,7 @@ document.addEventListener("fullscreenchange", () => {
   if (document.fullscreenElement === null && trial !== null) leftFullscreen = true;
 });
 addEventListener("resize", () => {
+  lettering();
   link?.mention({ type: "screen", screen: screenNow() });
   if (!$("stage").hidden) {
     place(canvas.width);
@@ -407,6 +412,7 @@ function finish(message) {
 // -- the beginning ---------------------------------------------------------------------------------------------------------------------------------------
 
 async function begin() {
+  lettering();
   const participant = whoTakesPart();
   const answer = await fetch("start");
   const start = await answer.json();
