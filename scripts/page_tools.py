@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv" / "npm"
 #: the versions that were tested
 TOOLS = {"typescript": "7.0.2", "axe-core": "4.14.1"}
-PROJECT = ROOT / "agents" / "human" / "browser" / "tsconfig.json"
+PROJECT = Path(__file__).with_name("page_types.json")
 
 
 def programs() -> Path | None:
@@ -85,7 +85,7 @@ def typescript(project: Path) -> subprocess.CompletedProcess[str] | None:
 
     Parameters
     ----------
-    project : path of its ``tsconfig.json``
+    project : path of its settings, such as ``tsconfig.json``
     """
     package, runs = tool("typescript"), node()
     if package is None or runs is None:

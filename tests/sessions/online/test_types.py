@@ -139,7 +139,7 @@ def test_what_the_server_says_is_what_the_page_declares(tmp_path: Path) -> None:
     said = [*trials(tmp_path), *lines(tmp_path)]
     whats = {line.get("what", line["type"]) for line in said}
     assert whats >= {"trial", "page", "choose", "form", "begin", "verdict", "welcome", "refused", "ack"}
-    declared = {"extends": str(PAGE.parent / "tsconfig.json"), "include": [], "files": ["said.ts"]}
+    declared = {"extends": str(page_tools.PROJECT), "include": [], "files": ["said.ts"]}
     (tmp_path / "tsconfig.json").write_text(json.dumps(declared))
     head = f"import type {{ Told }} from {json.dumps(str(PAGE / 'messages'))};\n"
 
