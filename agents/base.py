@@ -58,6 +58,7 @@ class TrialContext:
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
     block, practice : in which block of the session the trial is, or in which round of practice; and whether it is practice
     examples : worked examples with the levels of the trial, for agents that want some
+    questionnaire : whether it tests no memory, so that a pause cuts nothing off
     """
 
     paradigm: str
@@ -74,6 +75,7 @@ class TrialContext:
     practice: bool = False
     examples: tuple[WorkedExample, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    questionnaire: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,12 @@ class SettingRules:
     later : settings that came after the first records, with what they are when nobody chooses: records of before have none of them, and the hash of the
         settings leaves them out where they are that
     constants : settings that nobody chooses, since they are constants of the program
+    anew : settings that may be chosen anew whenever a session goes on
     """
 
     later: Mapping[str, Any] = field(default_factory=dict[str, Any])
     constants: frozenset[str] = frozenset()
+    anew: frozenset[str] = frozenset()
 
 
 class Journal(Protocol):

@@ -19,7 +19,7 @@ from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, 
 from .language.extends import locate, resolve
 from .language.images import find_images, recorded_images
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
-from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, SessionDesign, Source
+from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, Quiz, SessionDesign, Source
 from .language.timeline import Node, read_timeline
 from .language.yaml_source import Document, YamlPath, titled
 from .network_view import NetworkView
@@ -81,6 +81,8 @@ class Paradigm:
     task: LevelText | None
     practice: Practice | None
     example: Example | None
+    questionnaire: bool
+    quiz: Quiz | None
     triggers: Triggers | None
     designs: Mapping[str, SessionDesign | DatasetDesign]
     set_size: Template | None
@@ -97,6 +99,11 @@ class Paradigm:
     def titled(self, language: str) -> str:
         """The title in a language (:func:`.yaml_source.titled`)."""
         return titled(self.titles, language)
+
+    @property
+    def is_questionnaire(self) -> bool:
+        """Whether it tests no memory: no example is shown, pages speak of questions and not of trials, and a pause cuts nothing off."""
+        return self.questionnaire or self.quiz is not None
 
     def __repr__(self) -> str:
         return f"Paradigm({self.name!r}, version={self.version}, hash={self.hash!r})"
@@ -245,7 +252,9 @@ def build_paradigm(document: Document) -> Paradigm:
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
         asks = [part.phase for part in timeline.parts() if part.ask is not None and part.ask.scored] if timeline is not None else []
-        _check_designs(reader, head, raw_factors, list(dict.fromkeys(phase for phase in asks if isinstance(phase, str))))
+        asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
+        _check_designs(reader, head, raw_factors, asking)
+        _check_questionnaire(reader, head, asking)
     if isinstance(head, Head):
         for path, message in mistranslated(document, head.translations, head.instructions):
             reader.report(path, message)
@@ -277,6 +286,8 @@ def build_paradigm(document: Document) -> Paradigm:
         task=task,
         practice=head.practice,
         example=head.example,
+        questionnaire=head.questionnaire,
+        quiz=head.quiz,
         triggers=head.triggers,
         designs=head.designs,
         set_size=sizes["set_size"],
@@ -357,6 +368,26 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
                     reader.report(
                         (*path, key), f"'{factor}' is drawn at random for each trial; give its levels under 'factors' here to cross it with the others"
                     )
+
+
+def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> None:
+    """What the file says of a quiz and of attention checks fits its questions; ``asking`` are the phases with questions that have a right answer."""
+    for n, phase in enumerate(head.attention_checks):
+        if phase not in asking:
+            there = nearest(phase, asking) or (f"; there are {listed(asking)}" if asking else "")
+            reader.report(("attention_checks", n), f"no question of the phase '{phase}' has a right answer{there}")
+    if head.questionnaire or head.quiz is not None:
+        if head.practice is not None:
+            reader.report(("practice",), "questionnaires and quizzes have no practice; 'attempts' of 'quiz' says how often a quiz is taken")
+        if head.example is not None and head.example.show:
+            reader.report(("example",), "questionnaires and quizzes show no example: leave 'example' out")
+    if head.quiz is None:
+        return
+    if not asking:
+        reader.report(("quiz",), "no question has a right answer, so there is nothing to pass")
+    for name, design in head.designs.items():
+        if isinstance(design, SessionDesign) and (design.adaptive is not None or design.blocks > 1 or design.blocked_by):
+            reader.report(("designs", name), "the blocks of a quiz are its attempts: leave out adaptive, blocks and blocked_by")
 
 
 def _check_balance(reader: Reader, path: YamlPath, design: SessionDesign, factors: Mapping[str, Any], asking: Sequence[str]) -> None:

@@ -322,6 +322,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "source": lambda: fields(schema.Source),
         "practice": lambda: fields(schema.Practice),
         "example": lambda: fields(schema.Example),
+        "quiz": lambda: fields(schema.Quiz),
         "breaks": lambda: fields(schema.Breaks),
         "adaptive": lambda: fields(schema.Adaptive),
         "session design": lambda: fields(schema.SessionDesign),

@@ -168,7 +168,8 @@ def settings_hash(agent: Agent) -> str:
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
-    """Constants of the program that have changed since a session began, with their old and new values. No user chose them, so the session goes on.
+    """What has changed since a session began without being in its way, with old and new values: constants of the program, which no user chose, and settings
+    that may be chosen anew.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
             continue
         if name not in then and name in rules.later and _same(settings[name], rules.later[name]):
             continue  # there was no such setting, and nobody has chosen it now
-        if name in rules.constants:
+        if name in rules.constants | rules.anew:
             changed[name] = [then.get(name), settings.get(name)]
         else:
             other.append(f"{name} was {_short(then.get(name))} and is {_short(settings.get(name))}")

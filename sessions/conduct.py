@@ -221,20 +221,25 @@ def replay_sessions(
         yield session, carry_out(session, agent, watcher, pool)
 
 
-def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None, say: Callable[[str], None], triggers: str = "") -> tuple[Session, Agent]:
+def agent_again(
+    session: Session, care: Mapping[str, Any], prices: Prices | None, say: Callable[[str], None], triggers: str = "", screen: int | None = None
+) -> tuple[Session, Agent]:
     """The agent of a session that goes on, with its own settings; a chat agent may be treated otherwise, and its record then says so.
 
     Parameters
     ----------
     care, prices : of a chat agent, from now on; as before where prices are None
     triggers : port of trigger codes, in place of the one before
+    screen : number of the screen on which the window opens, in place of the one before
 
     Raises
     ------
     SpanLabError
-        when the agent is not available.
+        when the agent is not available, or has no window.
     """
     kind, info = kind_named(session.info["agent_kind"]), session.info
+    if screen is not None and not kind.at_window:
+        raise SpanLabError(f"{info['agent']} takes {session.folder} without a window: leave out --screen")
     if kind.at_window:
         from ..agents.human.seating import seat, window_again
 
@@ -242,7 +247,8 @@ def agent_again(session: Session, care: Mapping[str, Any], prices: Prices | None
             raise SpanLabError(f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again (spanlab serve)")
         settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
-        return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), {**window_again(settings), "triggers": port})
+        window = {**window_again(settings, screen), "triggers": port}
+        return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), window)
     if kind is not CHAT:
         return session, make_machine(info["agent"], session.seed, say=say, trials=session)
     from ..agents.chat.cost.totals import Prices

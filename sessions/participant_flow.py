@@ -16,6 +16,7 @@ from ..paradigms.preview.example import ExampleDisplay, example_displays
 from ..paradigms.translation import translated
 from ..stimuli.kinds.plain import Blank
 from .record.events import Event
+from .record.quiz import Attempt, QuizState, quiz_of
 from .record.reader import is_practice, trial_key
 from .replaying import TakenTrial
 from .session import Session
@@ -34,10 +35,16 @@ Note = Callable[[Event], None]
 _FEW = 12
 #: What the assistant may decide after practice that was not passed: name, sentence, key. No question uses these keys.
 _DECISIONS = (("again", "practise_again", "f2"), ("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
+#: The same after a quiz.
+_QUIZ_DECISIONS = (("again", "ask_again", "f2"), *_DECISIONS[1:])
 
 
 class NotPassedError(SpanLabError):
     """The practice criterion was not reached, the paradigm stops the session in this case, and the assistant did not decide otherwise."""
+
+
+class QuizNotPassedError(NotPassedError):
+    """The criterion of a quiz was not reached, and the assistant did not decide how to go on."""
 
 
 class ParticipantFlow:
@@ -52,6 +59,7 @@ class ParticipantFlow:
         self._session, self._agent, self._note = session, agent, note
         self._language = str(session.info["language"])
         self._breaks = session.design.breaks
+        self._questions = session.paradigm.is_questionnaire
         self._shown_instructions = ""
         self._begin_stretch()
         agent.speak(self._language)
@@ -138,6 +146,32 @@ class ParticipantFlow:
             )
         return decided
 
+    def ask_quiz_again(self, planned: PlannedTrial, last: Attempt) -> None:
+        """Say how an attempt at a quiz went, and give the instructions again before the next one."""
+        self._page(self._text("again"), self._text("quiz_again", right=last.right, all=last.items))
+        self._shown_instructions = ""
+        self.welcome(planned)
+
+    def decide_quiz(self, state: QuizState) -> str:
+        """Ask the assistant what to do with a participant who has not passed a quiz: ``again`` or ``go_on``.
+
+        Raises
+        ------
+        QuizNotPassedError
+            when the assistant leaves: the session can go on later, and begins with this question then.
+        """
+        last, number, share = state.attempts[-1], len(state.attempts), state.rule["pass"]
+        reason = self._text("quiz_not_passed", right=last.right, all=last.items, attempt=number, percent=f"{100 * share:g}")
+        options = [Option(name, self._text(label), key) for name, label, key in _QUIZ_DECISIONS]
+        decided = self._agent.choose(self._text("stopped"), f"{self._text('quiz_stopped')}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
+        self._note({"event": "quiz_decision", "attempt": number, "decided": decided})
+        if decided == "leave":
+            raise QuizNotPassedError(
+                f"the quiz was not passed: {last.right} of {last.items} right in attempt {number}, the last one, and {share:.0%} were asked for; this paradigm "
+                "stops the session then (quiz: otherwise). When the session goes on, a page asks whether to ask once more or to go on without having passed"
+            )
+        return decided
+
     def announce(self, round_: int, feedback: bool) -> None:
         """Say that a round of practice begins."""
         if round_ == 1:
@@ -163,7 +197,7 @@ class ParticipantFlow:
 
     def begin_main(self) -> None:
         """A page before the first ordinary trial."""
-        if self._session.info["practice"]:
+        if self._session.info["practice"] and self._session.paradigm.practice is not None:
             self._page(self._text("main"), self._text("main_body"))
         self._begin_stretch()
 
@@ -189,7 +223,7 @@ class ParticipantFlow:
 
     def _pause(self, done: int, total: int) -> None:
         adaptive = "adaptive" in self._session.info  # nobody knows how many trials there will be
-        body = [self._text("break_open" if adaptive else "break_body", done=done, all=total)]
+        body = [self._text("break_questions" if self._questions else "break_open" if adaptive else "break_body", done=done, all=total)]
         breaks = self._breaks
         if breaks is not None and breaks.accuracy and self._items:
             body.append(self._text("accuracy", percent=round(100 * self._right / self._items)))
@@ -205,10 +239,17 @@ class ParticipantFlow:
         self._since += 1
         self._right, self._items = self._right + sum(items), self._items + len(items)
 
-    def thanks(self) -> None:
-        """Show the last page; a study has its own pages between paradigms and at the end."""
-        if "study" not in self._session.info:
-            self._page(self._text("thanks"), self._text("thanks_body"))
+    def thanks(self, left: bool = False) -> None:
+        """Show the last page; a study has its own pages between paradigms and at the end.
+
+        Parameters
+        ----------
+        left : whether a quiz that was not passed ends the session (of the study, too)
+        """
+        if left:
+            self._page(self._text("thanks"), self._text("quiz_left"))
+        elif "study" not in self._session.info:
+            self._page(self._text("thanks"), self._text("thanks_questions" if self._questions else "thanks_body"))
 
 
 def result_of(judged: Sequence[Scores], language: str) -> str:
@@ -316,6 +357,43 @@ async def practise(
         result = (right, asked, rounds)
         if taken and (passed or rounds >= most):
             host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
+
+
+async def take_quiz(
+    session: Session, flow: ParticipantFlow, take: Take, scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Sequence[Event], tell: Callable[[], None]
+) -> QuizState:
+    """Take a quiz, attempt by attempt, until it is over. Every attempt has the trials of the plan, with numbers of their own; ``block`` counts attempts.
+
+    Parameters
+    ----------
+    scores, events : of an earlier part of the session, whose finished trials are not taken again, and whose decisions hold
+    tell : called after every trial of the first attempt
+    """
+    finished = dict(scores)
+    decided = [event for event in events if event["event"] == "quiz_decision"]
+    noted = sum(event["event"] == "quiz" for event in events)
+    while True:
+        state = quiz_of(session.info, finished, decided)
+        assert state is not None
+        for number in range(noted + 1, len(state.attempts) + 1):
+            noted, attempt = number, state.attempts[number - 1]
+            reached = state.reached(attempt)
+            flow.note({"event": "quiz", "attempt": number, "right": attempt.right, "items": attempt.items, "passed": reached})
+        if state.over:
+            return state
+        if state.undecided:
+            decided.append({"event": "quiz_decision", "attempt": len(state.attempts), "decided": flow.decide_quiz(state)})
+            continue
+        number = len(state.attempts)
+        trials = [replace(planned, trial=planned.trial + number * len(session.plan), block=number + 1) for planned in session.plan]
+        if number and not state.finished:
+            flow.ask_quiz_again(trials[0], state.attempts[-1])
+        for planned in trials:
+            if (key := trial_key(False, planned.trial)) not in finished:
+                flow.welcome(planned)
+                finished[key] = [score for one in await take(planned, planned.interval_ms) for score in one.scores]
+                if not number:
+                    tell()
 
 
 def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:

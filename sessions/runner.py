@@ -22,8 +22,9 @@ from .agent_checks import answers_of, changed_constants, check_episode, for_reco
 from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, walk, with_examples
 from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
-from .participant_flow import ParticipantFlow
+from .participant_flow import ParticipantFlow, take_quiz
 from .record.events import Event, Paired, Resumed, SessionStart
+from .record.quiz import QuizState
 from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, trials_taken, write_responses
 from .record.session_files import PARTS
 from .record.staircase import Staircase
@@ -84,6 +85,8 @@ class Runner:
         self._apparatus_noted = False
         self._codes = session.trigger_codes
         self._staircase: Staircase | None = None
+        self._quiz: QuizState | None = None
+        self._events: Sequence[Event] = ()
         self._sentences: Mapping[str, Sentences] = questions_of(session.info)
         self._apart = apart_for(agent, session.paradigm, session.info["generator"], session.seed, session.may_come) if self._concurrent is not None else None
         self._changed = changed_constants(agent, session.info, session.folder)
@@ -119,10 +122,13 @@ class Runner:
         event: Resumed = {"event": "resumed"}
         if lines:
             event["paid_twice_at_most"] = paid_twice_at_most(lines)
-        if self._changed:
-            changes = "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in self._changed.items())
-            self.say(f"{self.session.name} goes on with what this version of spanlab does differently from the one that began it: {changes}")
-            event["constants"] = self._changed
+        anew = self.agent.setting_rules().anew
+        if chosen := {name: values for name, values in self._changed.items() if name in anew}:
+            self.say(f"{self.session.name} goes on with another setting than it began with: {_changes(chosen)}")
+            event["settings"] = chosen
+        if constants := {name: values for name, values in self._changed.items() if name not in anew}:
+            self.say(f"{self.session.name} goes on with what this version of spanlab does differently from the one that began it: {_changes(constants)}")
+            event["constants"] = constants
         if without_sentences(self.session.info):
             self._sentences = recovered(self.session.info, self.session.paradigm, self.session.plan, self.agent, events, lines)
             whose = "questions are those of its transcripts" if self._sentences else "the instructions are the recorded ones"
@@ -136,6 +142,7 @@ class Runner:
 
     def _take_up(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> None:
         """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
+        self._events = events
         self._done = finished_trials(events)
         self._failed = {} if self._retry_failed else failed_trials(events)
         self._attempts: dict[str, int] = {}
@@ -202,12 +209,14 @@ class Runner:
         if flow is not None:
             flow.welcome(flow.first())
             if self.session.info["practice"]:
-                await flow.practise(lambda planned, ms: self.take(self._unseen(planned), ms), self._scores, self._decided)
+                await flow.practise(self._take_unseen, self._scores, self._decided)
             flow.begin_main()
         await self._before_trials()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
-        if self._staircase is None and self._batches is not None:
+        if self._window is not None and flow is not None and "quiz" in self.session.info:
+            self._quiz = await take_quiz(self.session, flow, self._take_unseen, self._scores, self._events, self._tell)
+        elif self._staircase is None and self._batches is not None:
             await self._in_batches(self._batches, pending)
         elif self._staircase is None and self._concurrent is not None:
             await several(self._concurrent, in_conversations(self._concurrent, pending, self._failed_before), self._take_conversation)
@@ -218,7 +227,7 @@ class Runner:
         if self._window is not None:
             self._window.over()
         if flow is not None:
-            flow.thanks()
+            flow.thanks(left=self._quiz is not None and self._quiz.left)
 
     async def _before_trials(self) -> None:
         """Practice of a machine, and what it remembers of an earlier part of the session."""
@@ -366,6 +375,10 @@ class Runner:
             return planned
         return replacement(self.session.paradigm, planned, self.session.seed, attempts + 1, self.session.design, self.session.info["generator"])
 
+    async def _take_unseen(self, planned: PlannedTrial, interval_ms: float) -> list[Judged]:
+        """Take a trial, or its replacement."""
+        return await self.take(self._unseen(planned), interval_ms)
+
     def compile(self, planned: PlannedTrial) -> Trial:
         """Compile a planned trial."""
         return planned.compile(self.session.paradigm, self.session.info["generator"])
@@ -486,6 +499,11 @@ class Runner:
         self._first_is_over()
         await asyncio.sleep(0)  # Ctrl-C is noticed here, also when an agent never waits for anything
         return judged
+
+
+def _changes(changed: Mapping[str, Sequence[Any]]) -> str:
+    """Old and new values, in words."""
+    return "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in changed.items())
 
 
 def _each_asks(steps: Sequence[Step]) -> bool:

@@ -177,7 +177,18 @@ def brief(
     prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None) if agent.kind.at_window else {}
     questions = tuple(prompt for prompt in prompts if prompt is not None)
     return TrialContext(
-        paradigm.name, paradigm.title, language, instructions, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {}, prompts=questions
+        paradigm.name,
+        paradigm.title,
+        language,
+        instructions,
+        tuple(asks),
+        view,
+        seed,
+        keys or AnswerKeys(),
+        words,
+        sentences or {},
+        prompts=questions,
+        questionnaire=paradigm.is_questionnaire,
     )
 
 
@@ -245,6 +256,7 @@ def begin(
         **_levels_of_people(paradigm, agent, plan, request),
         **sentences_of(agent, paradigm, (*_stairs(plan[0], rule), *plan, *practice_of(paradigm, agent, plan, request)), request.generator, request.language),
         **({} if rule is None else {"adaptive": rule}),
+        **({"quiz": paradigm.quiz.to_record()} if paradigm.quiz is not None and agent.kind.at_window else {}),
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }

@@ -48,6 +48,8 @@ _FIRST_SETTINGS = frozenset((
 ))
 # fmt: on
 _CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
+#: systems number their screens anew when one is plugged in
+_ANEW = frozenset({"screen"})
 
 
 #: Width of the canvas where the screen was measured, and nobody says otherwise.
@@ -310,7 +312,8 @@ class Participant(WindowAgent):
         """Everything that a trial needs is there."""
         self.ready()
         self._language = context.language
-        return Player(self.open(), context.language, tuple(kind.with_keys(context.keys) for kind in context.asks), self._guard_ms, context.prompts)
+        kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
+        return Player(self.open(), context.language, kinds, self._guard_ms, context.prompts, cuts=not context.questionnaire)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
@@ -344,7 +347,7 @@ class Participant(WindowAgent):
         """The settings that were added after the first records, and those that are constants of the program."""
         later = {name for name in self.settings() if name not in _FIRST_SETTINGS and not name.startswith("observer_")}
         usual = type(self)().settings() if later else {}
-        return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS)
+        return SettingRules({name: usual[name] for name in later if name in usual}, _CONSTANTS, _ANEW)
 
     @override
     def apparatus(self) -> dict[str, Any]:

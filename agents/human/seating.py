@@ -54,8 +54,18 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     return agent
 
 
-def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How somebody sat at the window, from the settings in a session's record: arguments of ``Participant``."""
+def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict[str, Any]:
+    """How somebody sat at the window, from the settings in a session's record: arguments of ``Participant``.
+
+    Parameters
+    ----------
+    screen : number of the screen, where it is to be another one
+
+    Raises
+    ------
+    SpanLabError
+        when the session cites the measurements of another screen.
+    """
     from .display.file import cited_display
     from .input.refractory import refractory_from
 
@@ -64,8 +74,15 @@ def window_again(settings: Mapping[str, Any]) -> dict[str, Any]:
     if "refractory" in settings:
         window["refractory"] = refractory_from(settings["refractory"])
     window |= defaults_of_then(settings)
+    window |= {} if screen is None else {"screen": screen}
     if "display" in settings:
-        return {**window, "display": cited_display(settings["display"])}
+        display = cited_display(settings["display"])
+        if screen is not None and screen != display.screen.number:
+            raise SpanLabError(
+                f"the session cites a display file of screen {display.screen.number}, and its window cannot open on screen {screen}: leave out --screen, "
+                "or begin a new session with a display file of that screen"
+            )
+        return {**window, "display": display}
     return {**window, "width_cm": settings["screen_width_cm"], "distance_cm": settings["distance_cm"]}
 
 

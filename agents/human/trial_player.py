@@ -40,10 +40,12 @@ class Player:
     kinds : the response kinds of the trial
     guard_ms : how long before a refresh the next frame is drawn
     prompts : what its questions ask in words
+    cuts : whether a pause after the first item cuts the trial off
     """
 
-    def __init__(self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float, prompts: Sequence[Prompt] = ()) -> None:
+    def __init__(self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float, prompts: Sequence[Prompt] = (), cuts: bool = True) -> None:
         self.stage = stage
+        self._cuts = cuts
         self.language = language
         self._guard = guard_ms / 1000.0
         self._asked = self._place = 0
@@ -390,7 +392,7 @@ class Player:
         paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
         step.notes.setdefault("paused", []).append(paused)
         nothing_left = self._last and (step.sheet is None or step.sheet.complete)
-        cut = self._item_seen and not nothing_left
+        cut = self._cuts and self._item_seen and not nothing_left
         pause(stage, self.language, replaces=cut)  # raises Abandoned
         if cut:
             paused["for_ms"] = round((stage.window.now() - began) * 1000, 1)

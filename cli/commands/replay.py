@@ -158,6 +158,10 @@ def resume(
     context: typer.Context,
     session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")],
     triggers: TriggersOption = None,
+    screen: Annotated[
+        int | None,
+        typer.Option("--screen", help="people: number of the screen on which the window opens, from 0; by default that on which it began", min=0, max=99),
+    ] = None,
     concurrency: ConcurrencyOption = None,
     max_cost: MaxCostOption = None,
     max_tokens: MaxTokensOption = None,
@@ -191,7 +195,7 @@ def resume(
     treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, together) if is_chat else {}
     prices = parse_prices(price, [spec]).get(spec) if is_chat else None
     watcher = terminal()
-    opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "")
+    opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "", screen)
     check_shared_out(opened, workers is not None or scheduler is not None)
     with open_pool(workers, scheduler) as found:
         print_session(opened, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))

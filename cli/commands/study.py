@@ -86,7 +86,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
     from ...sessions.conduct import say_on_stderr
     from ...sessions.people import tell_unspoken
-    from ...sessions.studies.battery import NoConsentError
+    from ...sessions.studies.battery import NoConsentError, QuizLeftError
     from ...sessions.studies.visit import sit_down
     from ...sessions.studies.visit_files import states
 
@@ -113,6 +113,10 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
         battery.run()
     except NoConsentError as error:
         raise SpanLabError(f"{error}\nTo ask again: {_again(sys.argv[1:], visit)}") from None
+    except QuizLeftError as error:
+        print(f"spanlab: {error}", file=sys.stderr)
+        print(visit.folder)
+        return
     except (KeyboardInterrupt, SpanLabError) as error:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
         safe = "The finished trials are safe." if any(state.done for state in states(visit.folder).values()) else "No trial is finished yet."

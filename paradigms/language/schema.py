@@ -84,9 +84,25 @@ class Example(_Part):
     )
     show: bool = Field(
         default=True,
-        description="whether there is an example; false for questionnaires and quizzes, whose questions and answers people would see before they are asked",
+        description="whether there is an example",
     )
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="largest number of displays of a phase in the example")
+
+
+class Quiz(_Part):
+    """The criterion of a quiz, whose questions people answer again until they reach it."""
+
+    pass_: Annotated[float, Field(gt=0, le=1)] = Field(default=1, alias="pass", description="proportion of right answers that is asked for")
+    attempts: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="largest number of attempts; the instructions come again before each one")
+    otherwise: Literal["go_on", "stop", "leave"] = Field(
+        default="go_on",
+        description="what happens if the last attempt does not reach the criterion either: go_on, stop until the assistant decides, "
+        "or leave: the participant is thanked, and the session (of the study) is over",
+    )
+
+    def to_record(self) -> dict[str, Any]:
+        """The criterion as the record of a session keeps it."""
+        return {"pass": self.pass_, "attempts": self.attempts, "otherwise": self.otherwise}
 
 
 class Breaks(_Part):
@@ -256,6 +272,14 @@ class Head(_Part):
     )
     practice: Practice | None = Field(default=None, description="practice trials")
     example: Example | None = Field(default=None, description="the worked example in the instructions, if it differs from the usual one")
+    questionnaire: bool = Field(
+        default=False,
+        description="true for questions that test no memory: there is no example, pages speak of questions and not of trials, and a pause cuts nothing off",
+    )
+    quiz: Quiz | None = Field(default=None, description="for a questionnaire with right answers: its criterion, and what happens if people do not reach it")
+    attention_checks: list[str] = Field(
+        default_factory=list, description="phases whose questions are attention checks; spanlab status counts how many were answered correctly"
+    )
     images: str | list[str] | dict[str, Any] = Field(
         default_factory=list,
         description="folders and files with images of one's own, from the folder of the paradigm, where expressions choose among them; "

@@ -48,6 +48,10 @@ ASK_KEYS: dict[str, str] = {
 LIST_COLUMNS = ("non_targets",)
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
+_NO_SOUND_FILES = (
+    "SpanLab plays no sound files. It plays tones, such as tone: {frequency_hz: 440, ms: 200}, and shows images from files (image: faces/01.png); "
+    "a package of your own can add a stimulus that is called sound"
+)
 
 #: gives the random stream of a duration that is drawn
 Streams = Callable[[str], np.random.RandomState]
@@ -63,6 +67,9 @@ class DisplayPart:
         self.uniform: tuple[float, float] | None = None
         self.for_machines = False
         self.always: Display | None = None  # what it is in every trial, once it has been built
+        if isinstance(value, dict) and "sound" in value and "sound" not in STIMULI:
+            reader.report((*path, "sound"), _NO_SOUND_FILES)
+            return
         read = read_part(reader, STIMULI, value, path, known, DISPLAY_KEYS)
         if read is None:
             return

@@ -113,7 +113,7 @@ def example_displays(
     use : the levels of the session; all when not given
     """
     example = paradigm.example or Example()
-    if not example.show:
+    if not example.show or paradigm.is_questionnaire:
         return []
     first = trial_seed("example", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)

@@ -25,7 +25,7 @@ from ..people import seed_for, session_names
 from ..record.reader import read_session
 from ..runner import Runner
 from ..session import Request, Session, begin, complete, reopen, session_stem, utc_now
-from ..studies.battery import Battery, NoConsentError
+from ..studies.battery import Battery, EndedEarlyError
 from ..studies.groups import StudyFullError
 from ..studies.intake import answered, questions
 from ..studies.monitoring import Judge, Monitor, ParadigmMonitor, Watched
@@ -338,8 +338,8 @@ class StudyOffer:
         looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
         try:
             Battery(visit, host.seat(looks, visit.language), self.kind == "pilot").run()
-        except NoConsentError:
-            return End(sentence("study.thanks", visit.language), (sentence("study.refused", visit.language),))
+        except EndedEarlyError as error:
+            return End(sentence("study.thanks", visit.language), (sentence(error.page, visit.language),))
         return self._end(visit.language, visit.folder)
 
     def _check_place(self, participant: str) -> None:

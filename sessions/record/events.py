@@ -67,6 +67,9 @@ class Resumed(TypedDict):
     constants: NotRequired[
         Annotated[dict[str, Any], Holds("constants in which this version of SpanLab differs from the one that began the session: old value, new value")]
     ]
+    settings: NotRequired[
+        Annotated[dict[str, Any], Holds("settings that were chosen anew when the session was resumed, such as the `screen`: old value, new value")]
+    ]
     sentences: NotRequired[Annotated[str, Holds("where the wording of questions comes from if the record does not have it: `of the transcripts` or `of now`")]]
     at: NotRequired[At]
 
@@ -439,6 +442,28 @@ class PracticeDecision(TypedDict):
 
 @final
 @with_config(CLOSED)
+class QuizAttempt(TypedDict):
+    """an attempt at a quiz ends"""
+
+    event: Literal["quiz"]
+    attempt: Annotated[int, Holds("number of the attempt, from 1; the `block` of its trials")]
+    right: Annotated[int, Holds("number of right answers")]
+    items: Annotated[int, Holds("number of answers that could be right")]
+    passed: Annotated[bool, Holds("whether the criterion was reached")]
+
+
+@final
+@with_config(CLOSED)
+class QuizDecision(TypedDict):
+    """a quiz was not passed, and the assistant has decided"""
+
+    event: Literal["quiz_decision"]
+    attempt: Annotated[int, Holds("number of attempts until then")]
+    decided: Annotated[str, Holds("`again`, `go_on` or `leave`")]
+
+
+@final
+@with_config(CLOSED)
 class Break(TypedDict):
     """a break within the session ends"""
 
@@ -462,6 +487,8 @@ Event: TypeAlias = (
     | Trigger
     | Practice
     | PracticeDecision
+    | QuizAttempt
+    | QuizDecision
     | Break
     | Span
     | Note

@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails, SchemaValidator
 from ...core.errors import SpanLabError
 from .events import AskedStep, Event, Score, TrialStart
 from .marking import fields_of, inner_models
+from .quiz import quiz_of
 from .session_info import CompactPlan, Planned, SessionInfo
 from .staircase import Rule, Staircase
 
@@ -135,6 +136,8 @@ def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
     staircase = staircase_of(session, events)
     if staircase is not None:
         return 0 if staircase.over else max(0, staircase.rule.trials - len(staircase.levels) - len(failed_trials(events)))
+    if (quiz := quiz_of(session, finished_scores(events), events)) is not None:
+        return quiz.trials_left
     over = {*finished_trials(events), *failed_trials(events)}
     return sum(trial_key(False, planned["trial"]) not in over for planned in session["plan"])
 

@@ -57,6 +57,18 @@ class Adaptive(TypedDict):
     failures: NotRequired[Annotated[int, Holds("of a span test: number of wrong trials at one level after which the session ends")]]
 
 
+#: ``pass`` is a keyword in Python
+_Pass = TypedDict("_Pass", {"pass": Annotated[float, Holds("the proportion of right answers that is asked for")]})
+
+
+@with_config(OPEN)
+class Quiz(_Pass):
+    """the criterion of a quiz"""
+
+    attempts: Annotated[int, Holds("largest number of attempts, before an assistant decides")]
+    otherwise: Annotated[str, Holds("what happens after the last attempt without success: `go_on`, `stop` (an assistant decides) or `leave`")]
+
+
 @with_config(OPEN)
 class Planned(TypedDict):
     """a planned trial"""
@@ -155,6 +167,7 @@ class SessionInfo(TypedDict):
     published: NotRequired[Annotated[dict[str, Any], Holds("published results: their file")]]
     parts: NotRequired[Annotated[Parts, Holds("large sessions: how the table is stored")]]
     adaptive: NotRequired[Annotated[Adaptive, Holds("adaptive sessions: the rule of the staircase")]]
+    quiz: NotRequired[Annotated[Quiz, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]]
     plan: Annotated[Any, Holds("the planned trials: a list, or for a large session its compact form")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ...agents.base import Option, WindowAgent
 from ...core.atomic_files import append_line, only_writer
@@ -27,8 +27,28 @@ from .visit_files import JOURNAL, read_head, read_journal, states
 _LOOKED_AT_S = 1.0
 
 
-class NoConsentError(SpanLabError):
+class EndedEarlyError(SpanLabError):
+    """The session of the study is over before its end.
+
+    ``page`` is the sentence about it on the participant's last page, by its key.
+    """
+
+    page: ClassVar[str] = ""
+
+
+class QuizLeftError(EndedEarlyError):
+    """The participant has not passed a quiz after which those who fail leave."""
+
+    page: ClassVar[str] = "session.quiz_left"
+
+    def __init__(self, person: str, paradigm: str, how: str) -> None:
+        super().__init__(f"{paradigm}: {how}. The session of {person} is over, as the paradigm says (quiz: otherwise: leave); all data are kept")
+
+
+class NoConsentError(EndedEarlyError):
     """The participant does not agree to take part."""
+
+    page: ClassVar[str] = "study.refused"
 
     def __init__(self, person: str) -> None:
         super().__init__(f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)")
@@ -112,15 +132,31 @@ class Battery:
         for position, paradigm in enumerate(visit.order, start=1):
             state = states(visit.folder).get(paradigm.name)
             if state is not None and complete(state.folder):
+                self._check_quiz(paradigm)
                 continue
             if before:
                 self._break(position - 1)
             session = self._begin(paradigm) if state is None else reopen(state.folder)
             Runner(session, self.agent, self._progress(session) if self._progress else None, self.now, stays=True).run()
+            self._check_quiz(paradigm)
             before = True
         if "finished" not in happened:
             self._farewell()
         self._note("finished")
+
+    def _check_quiz(self, paradigm: StudyParadigm) -> None:
+        """After a paradigm: whether the session of the study goes on.
+
+        Raises
+        ------
+        QuizLeftError
+            when it was a quiz that was not passed, and whose participants leave then.
+        """
+        quiz = states(self.visit.folder)[paradigm.name].quiz
+        if quiz is not None and quiz.left:
+            if all(line["event"] != "left" for line in read_journal(self.visit.folder)):
+                self._note("left", paradigm=paradigm.name)
+            raise QuizLeftError(str(self.visit.person.name), paradigm.name, quiz.describe())
 
     def _ask_for_consent(self, text: str) -> None:
         """Two buttons, and nothing else that means yes; not asked where the participant has agreed to this very text in an earlier session.

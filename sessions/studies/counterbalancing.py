@@ -23,8 +23,8 @@ def williams(parts: int) -> list[list[int]]:
 
 
 def rows(parts: int) -> int:
-    """How many rows Williams' design has."""
-    return parts if parts % 2 == 0 or parts == 1 else 2 * parts
+    """How many rows Williams' design has; one where there is nothing to put in order."""
+    return max(1, parts) if parts % 2 == 0 or parts == 1 else 2 * parts
 
 
 def order_of(order: Order, parts: int, study: str, number: int, session: int, seed: int) -> list[int]:
@@ -36,7 +36,7 @@ def order_of(order: Order, parts: int, study: str, number: int, session: int, se
     parts : how many
     study, number, session, seed : name of the study, number of the participant, number of the session, seed of the study
     """
-    if order == "latin_square":
+    if order == "latin_square" and parts:
         return williams(parts)[(number - 1) % rows(parts)]
     if order == "shuffled":
         return [int(part) for part in stream(study, seed, f"order:{number}:{session}").permutation(parts)]

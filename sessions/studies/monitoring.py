@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from ...core.errors import SpanLabError
 from ..record.columns import read_displays
 from ..record.events import Event
+from ..record.quiz import quiz_of
 from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
 from .participants import Person, people
 from .study import Study
@@ -246,6 +247,8 @@ def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign
     resumed, failed = kinds.count("resumed"), len(failed_trials(events))
     notes += [f"resumed {'once' if resumed == 1 else f'{resumed} times'}"] if resumed else []
     notes += [f"{failed} failed"] if failed else []
+    quiz = quiz_of(info, finished_scores(events), events)
+    notes += [quiz.describe()] if quiz is not None and quiz.attempts else []
     scores = {key: of_trial for key, of_trial in finished_scores(events).items() if not is_practice(key)}
     items = [[score["correct"] for score in of_trial if score["correct_answer"] is not None] for of_trial in scores.values()]
     latest = [item for of_trial in items[-LATEST:] for item in of_trial]

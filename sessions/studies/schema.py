@@ -36,6 +36,9 @@ class Entry(_Part):
     design: str | None = Field(default=None, description="design in the paradigm's file; 'human' if not given")
     set_: dict[str, Scalar | Levels] = Field(default_factory=dict, alias="set", description="levels of some factors")
     trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="trials instead of the design's repetitions")
+    place: Literal["first", "last"] | None = Field(
+        default=None, description="first or last: it stays at the beginning or end of its sessions, and the order is that of the others"
+    )
     practice: bool = Field(default=True, description="whether practice comes first, if the paradigm has some")
     generator: Generator = Field(default="corrected", description="corrected or published trials")
     triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")

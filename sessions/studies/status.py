@@ -18,7 +18,7 @@ class Overview:
     """A table of participants by sessions by paradigms.
 
     A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun,
-    nothing where the session has none such.
+    nothing where the session has none such. ``checks`` counts the attention checks that were answered correctly, of all that were asked.
     """
 
     study: str
@@ -37,22 +37,22 @@ def overview(study: Study, data: Path) -> Overview:
     """
     folder = data / study.name
     names = [paradigm.name for paradigm in study.paradigms]
-    grouped = ("group",) * bool(study.groups)
+    grouped, checked = ("group",) * bool(study.groups), ("checks",) * _has_checks(study)
     rows: list[tuple[str, ...]] = []
     everybody = sorted(people(folder), key=lambda person: (KINDS.index(person.kind), person.number))
     through = 0
     for person in everybody:
         folders = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         try:
-            found = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names))]
+            found = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names) + len(checked))]
             rows += [_with_group(row, person.group) if grouped else row for row in found]
             through += person.kind == "person" and bool(folders) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
         except SpanLabError as error:  # one damaged file must not hide the others
-            row = (*_bare(person, len(names))[:-1], str(error))
+            row = (*_bare(person, len(names) + len(checked))[:-1], str(error))
             rows.append(_with_group(row, person.group) if grouped else row)
     counted = [person for person in everybody if person.kind == "person"]
     withdrawn = sum(bool(person.withdrawn) for person in counted)
-    empty = [""] * (len(grouped) + 2 + len(names) + 1)
+    empty = [""] * (len(grouped) + 2 + len(names) + len(checked) + 1)
     rows += [("?", name, *empty, f"data that participants.jsonl in {folder} does not know of") for name in unknown(folder)]
     others = "".join(f", {many} {kind}" for kind in KINDS[1:] if (many := sum(person.kind == kind for person in everybody)))
     summary = f"{study.name}: {len(counted)} participants, {through} through with every session, {withdrawn} withdrawn{others}"
@@ -60,7 +60,7 @@ def overview(study: Study, data: Path) -> Overview:
         summary += f"\nplaces: {sum(person.takes_part for person in counted)} of {study.people} taken"
     if grouped:
         summary += f"\ngroups: {group_counts(study.groups, everybody)}"
-    return Overview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, "finished", "note"), tuple(rows), summary)
+    return Overview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, *checked, "finished", "note"), tuple(rows), summary)
 
 
 def _with_group(row: tuple[str, ...], group: str) -> tuple[str, ...]:
@@ -77,9 +77,17 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     note = "" if head["study_hash"] == study.hash else "older study file"
     more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
     more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
+    more += [f"{name}: {state.quiz.describe()}" for name, state in progress.items() if state.quiz is not None and state.quiz.attempts]
+    asked = [state.checks for state in progress.values() if state.checks[1]]
+    checks = (f"{sum(right for right, _ in asked)}/{sum(many for _, many in asked)}" if asked else "",) * _has_checks(study)
     consent = f"consent refused {date}" if (date := refused(folder)) else ""
     notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, _gone(person), *more)))
-    return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, "yes" if finished else "no", notes)
+    return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, *checks, "yes" if finished else "no", notes)
+
+
+def _has_checks(study: Study) -> bool:
+    """Whether any paradigm of a study has attention checks."""
+    return any(one.paradigm.data.get("attention_checks") for one in study.paradigms)
 
 
 def _gone(person: Person) -> str:

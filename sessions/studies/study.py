@@ -118,12 +118,21 @@ class Study:
 
     def order_for(self, number: int, session: int) -> list[StudyParadigm]:
         """The paradigms of a session in the order of a participant (by number, or by the place in a group)."""
+        first, moved, last = self._by_place(session)
+        ordered = [moved[part] for part in order_of(self.order, len(moved), self.name, number, session, self.seed)]
+        return [self.paradigms[n] for n in (*first, *ordered, *last)]
+
+    def _by_place(self, session: int) -> tuple[list[int], list[int], list[int]]:
+        """The paradigms of a session that stay first, those that the order moves, and those that stay last, by their numbers."""
         taken = self.sessions[session - 1]
-        return [self.paradigms[taken[part]] for part in order_of(self.order, len(taken), self.name, number, session, self.seed)]
+        places = [self.paradigms[n].entry.place for n in taken]
+        first, moved, last = ([n for n, place in zip(taken, places, strict=True) if place == wanted] for wanted in ("first", None, "last"))
+        return first, moved, last
 
     def keys_for(self, person: str, number: int) -> dict[str, Any]:
         """The keys with which a participant answers in all sessions, for ``Request.extra["keys"]``. Sides change once every order has been used."""
-        orders = math.lcm(*(rows(len(taken)) for taken in self.sessions)) if self.order == "latin_square" else 1
+        moved = [len(self._by_place(session)[1]) for session in range(1, len(self.sessions) + 1)]
+        orders = math.lcm(*(rows(parts) for parts in moved)) if self.order == "latin_square" else 1
         return key_request(self.keys, person, number, orders)
 
     @property
@@ -255,6 +264,9 @@ def build_study(document: Document, file: Path) -> Study:
         online=checked.online,
         people=checked.people,
     )
+    if checked.order == "fixed" and (placed := [n for n, one in enumerate(loaded) if one.entry.place is not None]):
+        message = "with order: fixed the paradigms come in the order of the file: leave 'place' out, or choose order: latin_square or shuffled"
+        raise ParadigmError([document.problem(("paradigms", n, "place"), message) for n in placed])
     if amiss_in_groups := [document.problem(path, message) for path, message in _groups_amiss(built)]:
         raise ParadigmError(in_order(amiss_in_groups))
     return built

@@ -12,7 +12,8 @@ from typing import Any
 from ...core.atomic_files import read_lines
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
-from ..record.reader import read_events, read_session, staircase_of, trials_left
+from ..record.quiz import QuizState, attention_checks, quiz_of
+from ..record.reader import finished_scores, read_events, read_session, staircase_of, trials_left
 
 #: in the folder of a session of a study: what it is, and what happened around its paradigms
 HEAD, JOURNAL = "battery.json", "battery.jsonl"
@@ -23,7 +24,8 @@ _FOLDER = re.compile(r"session-([1-9][0-9]?)(?:-run-([1-9][0-9]{0,3}))?")
 class State:
     """How far one paradigm of a session is.
 
-    ``practice`` says so where its criterion was not reached.
+    ``practice`` says so where its criterion was not reached; ``quiz`` is the state of a quiz; ``checks`` counts the attention checks that were answered
+    correctly, and all of them.
     """
 
     folder: Path
@@ -31,6 +33,8 @@ class State:
     planned: int
     finished: bool
     practice: str = ""
+    quiz: QuizState | None = None
+    checks: tuple[int, int] = (0, 0)
 
     @property
     def progress(self) -> str:
@@ -101,7 +105,8 @@ def states(folder: Path) -> dict[str, State]:
         events = read_events(path)
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
-        progress[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events))
+        quiz = quiz_of(info, finished_scores(events), events)
+        progress[name] = State(path, done, len(info["plan"]), not left, _practice_of(info, events), quiz, attention_checks(info, events))
     return dict(sorted(progress.items()))
 
 

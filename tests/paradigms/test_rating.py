@@ -243,7 +243,7 @@ def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository:
     pages: dict[bool, str] = {}
     for shown in (False, True):
         path = tmp_path / "after.yaml"
-        path.write_text(questionnaire(repository).replace("{show: false}", f"{{show: {str(shown).lower()}}}"), encoding="utf-8")
+        path.write_text(questionnaire(repository).replace("questionnaire: true\n", "" if shown else "questionnaire: true\n"), encoding="utf-8")
         check_paradigm(path)
         person = AtTheWindow(answered)
         session = start(tmp_path, load_paradigm(path), person, 1, participant="p1", language="de")

@@ -181,6 +181,45 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
             assert changed_constants(again, info, "here") == {"go_on_not_before_ms": [200.0, 500.0]}
 
 
+def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> None:
+    from spanlab.agents.human.participant import Participant
+    from spanlab.agents.human.seating import window_again
+
+    class OnScreen(AtTheWindow):
+        """Somebody without a window, with the settings of a window."""
+
+        def __init__(self, **window: Any) -> None:
+            super().__init__(ninth)
+            self.window = Participant(fullscreen=False, **window)
+            self.name = self.window.name
+
+        def settings(self) -> dict[str, Any]:
+            return self.window.settings()
+
+        def setting_rules(self) -> SettingRules:
+            return self.window.setting_rules()
+
+    first = OnScreen(screen=1)
+    folder = interrupted(start(tmp_path, load_paradigm("vsr"), first, 4, levels={"list_length": [2]}, practice=False, participant="p1"), first)
+    settings = read_session(folder)["agent_settings"]
+    with pytest.raises(SpanLabError, match="distance_cm was"):
+        Runner(reopen(folder), OnScreen(screen=0, distance_cm=99))
+    said: list[str] = []
+    Runner(reopen(folder), OnScreen(**{**window_again(settings, screen=0), "fullscreen": False}), say=said.append).run()
+    assert any("goes on with another setting than it began with: screen was 1 and is 0" in sentence for sentence in said)
+    assert [event["settings"] for event in read_events(folder) if event["event"] == "resumed"] == [{"screen": [1, 0]}]
+    assert complete(folder)
+
+
+def test_a_screen_is_for_people_alone(run: Run, tmp_path: Path) -> None:
+    before = Chance()
+    folder = interrupted(start(tmp_path, load_paradigm("vsr"), before, 3), before)
+    status, _, err = run("resume", folder, "--screen", "1")
+    assert status == 1
+    assert "takes" in err
+    assert "without a window: leave out --screen" in err
+
+
 # -- people ------------------------------------------------------------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from spanlab.agents.human.display.file import cited_display, read_display, write
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
 from spanlab.agents.human.display.rounding import LARGE, complaints, roundings
+from spanlab.agents.human.seating import window_again
 from spanlab.analysis.data.timing import SessionTiming, read_timings, verdict
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions.record.columns import read_displays
@@ -99,6 +100,15 @@ def test_a_display_file_gives_size_and_distance_and_is_cited() -> None:
     assert (settings["screen_width_cm"], settings["distance_cm"]) == (53.0, 60.0)
     assert settings["display"]["hash"] == measured().hash
     assert "display" not in Participant().settings()
+
+
+def test_a_session_with_a_display_file_goes_on_at_the_screen_that_was_measured() -> None:
+    settings = json.loads(json.dumps(Participant(display=measured()).settings()))
+    there = measured().screen.number
+    assert Participant(**window_again(settings, screen=there)).settings() == settings
+    with pytest.raises(SpanLabError, match=f"cites a display file of screen {there}, and its window cannot open on screen {there + 1}: leave out --screen"):
+        window_again(settings, screen=there + 1)
+    assert Participant(**window_again(Participant(screen=2).settings(), screen=0)).settings()["screen"] == 0
 
 
 @given(ms=st.floats(1, 5000), hz=st.sampled_from([59.94, 60, 75, 120, 144]))

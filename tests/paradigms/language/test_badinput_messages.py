@@ -53,6 +53,7 @@ UNKNOWN_KEYS = [
     one(step("shwo: {blank: {}}, show: {blank: {}}"), "small.yaml:6 timeline step 1 > shwo: unknown key 'shwo'; did you mean 'show'?"),
     one(step("show: {matrix: {filled: [], colour_: red}}"), "small.yaml:6 timeline step 1 > show > matrix > colour_: unknown key 'colour_'; did you mean 'colour'?"),
     one(step("show: {matrx: {filled: []}}"), "small.yaml:6 timeline step 1 > show > matrx: unknown key or stimulus 'matrx'; did you mean 'matrix'?"),
+    one(step("show: {sound: tone.wav, ms: 500}"), "small.yaml:6 timeline step 1 > show > sound: SpanLab plays no sound files. It plays tones, such as tone: {frequency_hz: 440, ms: 200}, and shows images from files (image: faces/01.png); a package of your own can add a stimulus that is called sound"),
     one(step("show: {blank: {}, sm: 5}"), f"small.yaml:6 timeline step 1 > show > sm: unknown key or stimulus 'sm' (known: {', '.join(sorted(STIMULI))})"),
     one(ask("choise: {options: 2}, answer: 0"), "small.yaml:6 timeline step 1 > ask > choise: unknown key or response kind 'choise'; did you mean 'choice'?"),
     one(ask("choice: {options: 2}, answer: 0, end: on_time"), "small.yaml:6 timeline step 1 > ask > end: unknown key or response kind 'end'; did you mean 'ends'?"),

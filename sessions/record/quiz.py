@@ -1,0 +1,127 @@
+"""The attempts at a quiz, from finished trials: whether its criterion was reached, and whether it is over. A session that goes on counts the same attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .events import Event
+from .session_info import Quiz
+
+#: what an assistant may decide about somebody who has not passed
+AGAIN, GO_ON = "again", "go_on"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A finished attempt: ``right`` of ``items`` answers were right."""
+
+    right: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuizState:
+    """How far a quiz is.
+
+    Parameters
+    ----------
+    rule : from the record of the session
+    trials : in one attempt
+    attempts : those that are finished
+    finished : trials of the attempt under way
+    decided : what the assistant has decided, in order
+    """
+
+    rule: Quiz
+    trials: int
+    attempts: tuple[Attempt, ...]
+    finished: int
+    decided: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the last attempt reached the criterion."""
+        return bool(self.attempts) and self.reached(self.attempts[-1])
+
+    def reached(self, attempt: Attempt) -> bool:
+        """Whether an attempt reached the criterion."""
+        return bool(attempt.items) and attempt.right >= self.rule["pass"] * attempt.items - 1e-9
+
+    @property
+    def used_up(self) -> bool:
+        """Whether there is no further attempt."""
+        return len(self.attempts) >= self.rule["attempts"] + self.decided.count(AGAIN)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether an assistant has to decide what happens."""
+        return not self.over and self.used_up
+
+    @property
+    def over(self) -> bool:
+        """Whether it is over: passed, or not to be taken again."""
+        return self.passed or (self.used_up and (self.rule["otherwise"] != "stop" or self.decided[-1:] == (GO_ON,)))
+
+    @property
+    def left(self) -> bool:
+        """Whether the participant leaves because of it."""
+        return self.over and not self.passed and self.rule["otherwise"] == "leave"
+
+    @property
+    def trials_left(self) -> int:
+        """Trials of this attempt that are left; where an assistant has to decide, as many as another attempt has."""
+        return 0 if self.over else self.trials - self.finished
+
+    def describe(self) -> str:
+        """The state in words; empty before the first attempt is finished."""
+        if not self.attempts:
+            return ""
+        last, number = self.attempts[-1], len(self.attempts)
+        which = f"attempt {number}" if number > 1 or self.rule["attempts"] > 1 else ""
+        how = f"{last.right} of {last.items} right{' in ' if which else ''}{which}"
+        if self.passed:
+            return f"quiz passed ({how})"
+        follows = ", left" if self.left else ", went on" if self.over else ", waits for the assistant" if self.undecided else ""
+        return f"quiz not passed{follows} ({how})"
+
+
+def quiz_of(session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Iterable[Mapping[str, Any]]) -> QuizState | None:
+    """The state of a quiz; None for other sessions.
+
+    Parameters
+    ----------
+    session : content of ``session.json``
+    scores : of every finished trial, by its key
+    events : of ``events.jsonl``
+    """
+    rule = session.get("quiz")
+    if rule is None:
+        return None
+    of_attempts: dict[int, list[Sequence[Mapping[str, Any]]]] = {}
+    trials = len(session["plan"])
+    for key, of_trial in scores.items():
+        if not key.startswith("p"):
+            of_attempts.setdefault((int(key) - 1) // trials, []).append(of_trial)
+    attempts: list[Attempt] = []
+    while len(some := of_attempts.get(len(attempts), [])) == trials:
+        items = [bool(score["correct"]) for of_trial in some for score in of_trial if score["correct_answer"] is not None]
+        attempts.append(Attempt(sum(items), len(items)))
+    decided = tuple(event["decided"] for event in events if event["event"] == "quiz_decision")
+    return QuizState(rule, trials, tuple(attempts), len(of_attempts.get(len(attempts), [])), decided)
+
+
+def attention_checks(session: Mapping[str, Any], events: Iterable[Event]) -> tuple[int, int]:
+    """How many of the attention checks in finished trials were answered correctly, and how many there were."""
+    phases = session["paradigm_data"].get("attention_checks") or ()
+    events = list(events) if phases else []
+    done = {(event["trial"], event["attempt"]) for event in events if event["event"] == "trial_end"}
+    correct = [
+        bool(score["correct"])
+        for event in events
+        if event["event"] == "step" and "ask" in event and event["phase"] in phases and (event["trial"], event["attempt"]) in done
+        for score in event["scores"]
+        if score["correct_answer"] is not None
+    ]
+    return sum(correct), len(correct)
