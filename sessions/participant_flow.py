@@ -109,7 +109,7 @@ class ParticipantFlow:
             legend = ask.kind.with_keys(self._session.answer_keys).legend("participant", self._language)
             legends.setdefault(legend, "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} ")
         example = self._session.paradigm.example
-        named = len(legends) > 1 and (example is None or example.show)
+        named = len(legends) > 1 and not self._questions and (example is None or example.show)
         return [f"{asked if named else ''}{legend}" for legend, asked in legends.items()]
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:

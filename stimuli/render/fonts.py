@@ -76,12 +76,15 @@ def width(text: str, size: float, weight: Weight = "regular") -> float:
     return face(text, measure, weight).getlength(text) * size / measure
 
 
+_SPACES = re.compile(r"[^\S\u00a0]+")
+
+
 def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> list[str]:
-    """Break text into lines no wider than ``room`` (in the unit of ``size``); a word that is too wide alone keeps a line of its own."""
+    """Break text into lines no wider than ``room`` (in the unit of ``size``); a word that is too wide keeps a line of its own, and no-break spaces stay."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
-        for spaced in paragraph.split():
+        for spaced in _SPACES.split(paragraph.strip()):
             for number, word in enumerate(_pieces(spaced)):
                 longer = f"{line}{'' if number else ' '}{word}" if line else word
                 if line and width(longer, size, weight) > room:

@@ -61,6 +61,7 @@ def strip(
     image = Image.new("RGB", (columns * (side + gap) - gap + 2, rows * high + 2), theme.background)
     draw = ImageDraw.Draw(image)
     edge = max(1, round(letter / 14))
+    captions = _captions(displays, language, letter * 0.85, side)
     for number, display in enumerate(displays):
         left, top = (number % columns) * (side + gap) + 1, (number // columns) * high + 1
         image.paste(picture(look(display.stimulus.scene()), side), (left, top))
@@ -74,7 +75,7 @@ def strip(
                     assert isinstance(question.answer, int)
                     paste_mark(image, dial, question.answer, left, top, side)
             mark_answers(draw, [question.answer for question in display.questions], display.asks, left, top, side)
-            words, size = _caption(display, language, letter * 0.85, side)
+            words, size = captions[number]
             draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
         draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if asked else theme.muted, edge * (2 if asked else 1))
         if number + 1 < len(displays):
@@ -84,18 +85,21 @@ def strip(
     return image
 
 
-def _caption(display: ExampleDisplay, language: str, letter: float, room: int) -> tuple[str, int]:
-    """What stands below a display and how large: the right answer, where something is asked; those of several questions are marked in the display."""
-    answers = [question.shown_answer(language) for question in display.questions]
-    if not answers:
-        return "", 1
-    if len(answers) > 1 or not answers[0]:
-        tries = [sentence("window.right_marked", language)]
-    else:
-        tries = [sentence("window.right", language, answer=answers[0]), answers[0], answers[0].rpartition(" (")[0] or answers[0]]
+def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:
+    """What stands below each display and how large: the right answer, where something is asked; those of several questions are marked in the display. All have
+    the longest form for which there is room below each of them."""
+    tries: list[list[str]] = []
+    for display in displays:
+        answers = [question.shown_answer(language) for question in display.questions]
+        if not answers:
+            tries.append([""] * 3)
+        elif len(answers) > 1 or not answers[0]:
+            tries.append([sentence("window.right_marked", language)] * 3)
+        else:
+            tries.append([sentence("window.right", language, answer=answers[0]), answers[0], answers[0].rpartition(" (")[0] or answers[0]])
     size = max(1, round(letter))
-    words = next((words for words in tries if _pixels(words, size) <= room), tries[-1])
-    return words, next((smaller for smaller in range(size, 0, -1) if _pixels(words, smaller) <= room), 1)
+    form = next((form for form in range(3) if all(_pixels(forms[form], size) <= room for forms in tries)), 2)
+    return [(forms[form], next((smaller for smaller in range(size, 0, -1) if _pixels(forms[form], smaller) <= room), 1)) for forms in tries]
 
 
 def _pixels(words: str, size: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -85,8 +86,13 @@ def blocks(page: Page, letter: int) -> list[Block]:
     return found + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
 
 
+#: before a key in parentheses and around the sign between a key and its meaning, no line is broken
+_TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
+
+
 def _paragraphs(text: str, letter: int) -> list[Block]:
     found: list[Block] = []
+    text = _TOGETHER.sub("\u00a0", text)
     for paragraph in text.split("\n\n"):
         for line in paragraph.strip().split("\n"):
             if line.startswith("# "):
@@ -152,7 +158,8 @@ def lay_out(
     """
     letter = page_letter(letter, window)
     column = min(window[0] - 3 * letter, COLUMN * letter)
-    below = (sentence("window.next", language), page.footer or sentence("window.go_on", language)) if footers else ()
+    onward = (sentence("window.next_first", language), sentence("window.next", language), page.footer or sentence("window.go_on", language))
+    below = onward if footers else ()
     feet = [_text(foot, window[0] - 2 * letter, letter, theme) for foot in below]
     boxes: list[tuple[int, int, int, int]] = []
     if page.options:
@@ -164,7 +171,7 @@ def lay_out(
     made = []
     for number, sheet in enumerate(sheets):
         body = _composed(sheet, column, theme)
-        footer = feet[-1 if number == len(sheets) - 1 else 0] if feet else None
+        footer = feet[-1 if number == len(sheets) - 1 else min(number, 1)] if feet else None
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
         low = -window[1] // 2 + letter + foot // 2
         last = number == len(sheets) - 1

@@ -19,8 +19,8 @@ from session_tools import AtTheWindow, take
 from spanlab.agents.base import Option
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
-from spanlab.agents.human.pages.pictured import strip
-from spanlab.agents.human.pages.sheets import Page, lay_out, page_letter
+from spanlab.agents.human.pages.pictured import _captions, strip
+from spanlab.agents.human.pages.sheets import Page, blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
@@ -31,6 +31,7 @@ from spanlab.paradigms.preview.example import MOST, example_displays, example_le
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.participant_flow import NotPassedError
 from spanlab.sessions.record.reader import read_events
+from spanlab.stimuli.render.fonts import wrap
 from spanlab.stimuli.render.palette import PALETTES, recoloured
 from spanlab.stimuli.render.pixels import network_frame, picture, render
 from spanlab.stimuli.scene import BACKGROUND, CANVAS, COLOURS, Colour
@@ -124,6 +125,30 @@ def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, 
 def test_any_text_fits_any_window(text: str, width: int, height: int, letter: int) -> None:
     words = re.sub(r"\S{12,}", lambda run: run[0][:12], text)  # a word that is wider than the screen cannot be helped
     nothing_is_cut_off(Page(words, "Title", progress=0.5), (width, height), letter, "de")
+
+
+def test_keys_and_what_they_mean_stay_on_one_line() -> None:
+    text = "Is it the same letter as the one just before? Right: no match (-). Press one of these keys: m = match, - = no match, f = oben/links. "
+    for column in range(120, 700, 20):
+        lines = [line for block in blocks(Page(text), 16) for line in wrap(block.text, block.size, column, block.weight)]
+        assert not any(re.match(r"\(-|=|\S+ = ?$", line) or re.search(r"(=|^m|\b[mf-])$", line) for line in lines), lines
+        assert " ".join(lines).replace("\xa0", " ") == text.strip()
+
+
+def test_a_page_says_how_to_go_back_where_one_can() -> None:
+    sheets = lay_out(Page("Words and more words.\n\n" * 60, "Title"), "en", (800, 600), 14)
+    assert len(sheets) > 2
+    first, second, *_, last = [np.asarray(sheet.footer) for sheet in sheets if sheet.footer is not None]
+    assert first.shape != second.shape
+    assert last.shape not in (first.shape, second.shape)
+
+
+def test_captions_of_an_example_have_one_form() -> None:
+    """In a row of small displays, answers with and without the word before them look like two things."""
+    found = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 110) if caption]
+    assert len({caption.startswith("right") for caption in found}) == 1
+    wide = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 300) if caption]
+    assert all(caption.startswith("right: ") for caption in wide)
 
 
 def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from effort import HANGS_S
+from keyboards import Keyboards
 from paradigm_texts import short
 from session_tools import command, one_thread, spanlab
 
@@ -102,38 +102,8 @@ def test_the_display_is_switched_off(tmp_path: Path, server: Any, screen: str) -
     assert_told(folder, done, "the display was unplugged, switched off or set to another mode (screen)", screen)
 
 
-class _Keyboards:
-    """Keyboards that come and go, through XInput."""
-
-    class Add(ctypes.Structure):
-        _fields_ = (("type", ctypes.c_int), ("name", ctypes.c_char_p), ("send_core", ctypes.c_int), ("enable", ctypes.c_int))
-
-    class Remove(ctypes.Structure):
-        _fields_ = (("type", ctypes.c_int), ("device", ctypes.c_int), ("mode", ctypes.c_int), ("pointer", ctypes.c_int), ("keyboard", ctypes.c_int))
-
-    def __init__(self, name: str) -> None:
-        from Xlib import display
-        from Xlib.ext import xinput
-
-        self._x11, self._xi = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXi.so.6")
-        self._x11.XOpenDisplay.restype = ctypes.c_void_p
-        self._server = ctypes.c_void_p(self._x11.XOpenDisplay(name.encode()))
-        self._change(self.Add(1, b"Lab", 1, 1))
-        connection = display.Display(name)
-        connection.xinput_query_version()
-        self._number = next(device.deviceid for device in connection.xinput_query_device(xinput.AllDevices).devices if device.name == "Lab keyboard")
-        connection.close()
-
-    def unplug(self) -> None:
-        self._change(self.Remove(2, self._number, 2, 0, 0))
-
-    def _change(self, what: ctypes.Structure) -> None:
-        assert self._xi.XIChangeHierarchy(self._server, ctypes.byref(what), 1) == 0
-        self._x11.XSync(self._server, 0)
-
-
 @pytest.mark.slow
 def test_a_keyboard_is_unplugged(tmp_path: Path, server: Any, screen: str) -> None:
-    keyboards = _Keyboards(server.display)
+    keyboards = Keyboards(server.display)
     folder, done = struck(tmp_path, server.display, keyboards.unplug)
     assert_told(folder, done, "a keyboard was unplugged or switched off (Lab XTEST keyboard)", screen)

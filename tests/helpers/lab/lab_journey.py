@@ -150,8 +150,8 @@ def watch(traveller: Traveller) -> None:
     trial_player.Player.play, participant.Participant.start = play_, start_  # type: ignore[method-assign]
 
 
-def main(pictures: Path, leave_at: str, arguments: list[str]) -> None:
-    traveller = Traveller(pictures, leave_at)
+def rehearse(traveller: Traveller, arguments: list[str]) -> None:
+    """Run the command line with the traveller in front of the window."""
     watch(traveller)
     if "--participant" not in arguments:
         threading.Thread(target=traveller.fill_in, daemon=True).start()
@@ -167,4 +167,4 @@ def main(pictures: Path, leave_at: str, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])
+    rehearse(Traveller(Path(sys.argv[1]), sys.argv[2]), sys.argv[3:])
