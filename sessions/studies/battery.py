@@ -17,7 +17,7 @@ from ..people import seeds_taken, session_names
 from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
-from .groups import REFUSED
+from .groups import NOT_PASSED, REFUSED
 from .participants import in_group, leave
 from .study import StudyParadigm
 from .visit import Visit, agreed_in
@@ -156,6 +156,7 @@ class Battery:
         if quiz is not None and quiz.left:
             if all(line["event"] != "left" for line in read_journal(self.visit.folder)):
                 self._note("left", paradigm=paradigm.name)
+            leave(self.visit.folder.parent.parent, self.visit.person, NOT_PASSED, self.now)
             raise QuizLeftError(str(self.visit.person.name), paradigm.name, quiz.describe())
 
     def _ask_for_consent(self, text: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .study import Study
 
 #: why a place has become free
-DROPPED_OUT, REFUSED = "dropped out", "refused"
+DROPPED_OUT, REFUSED, NOT_PASSED = "dropped out", "refused", "did not pass a quiz"
 
 
 class StudyFullError(SpanLabError):

@@ -138,6 +138,19 @@ def test_who_does_not_pass_may_leave(tmp_path: Path) -> None:
     assert "left" in row[-1]
 
 
+def test_who_does_not_pass_and_leaves_leaves_a_place(tmp_path: Path) -> None:
+    study_with(tmp_path, "leave")
+    file = tmp_path / "study.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + "people: 1\n", encoding="utf-8")
+    study = load_study(file)
+    with pytest.raises(QuizLeftError):
+        run_with(tmp_path, study, Answering("no", "no", "yes", "yes"))
+    assert "did not pass a quiz" in overview(study, tmp_path / "data").rows[0][-1]
+    assert "places: 0 of 1 taken" in overview(study, tmp_path / "data").summary
+    run_with(tmp_path, study, Answering("yes", "no"), participant="p02")
+    assert "places: 1 of 1 taken" in overview(study, tmp_path / "data").summary
+
+
 def test_an_assistant_may_decide(tmp_path: Path) -> None:
     study, guest = study_with(tmp_path, "stop"), Answering("no", "no", "no", "no", "yes", "no")
     guest.decides = ["leave"]
