@@ -12,6 +12,7 @@ from ..core.errors import SpanLabError
 from ..core.json_values import as_object
 from ..paradigms import Percept
 from ..paradigms.identity import canonical, digest
+from .record.events import Resumed
 
 _FAULT = "this is a fault of the agent"
 #: types of values that are judged by the rules of their question
@@ -204,6 +205,28 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
             f"({'; '.join(other)}): give the settings it began with, or begin a new session"
         )
     return changed
+
+
+def note_changes(agent: Agent, changed: Mapping[str, list[Any]], event: Resumed, say: Callable[[str], None]) -> None:
+    """Say what has changed since a session began (:func:`changed_constants`), and note it in the event with which the session goes on.
+
+    Parameters
+    ----------
+    say : told with what the session goes on
+    """
+    anew = agent.setting_rules().anew
+    chosen = {name: values for name, values in changed.items() if name in anew}
+    constants = {name: values for name, values in changed.items() if name not in anew}
+    if chosen:
+        say(f"another setting than it began with: {_in_words(chosen)}")
+        event["settings"] = chosen
+    if constants:
+        say(f"what this version of spanlab does differently from the one that began it: {_in_words(constants)}")
+        event["constants"] = constants
+
+
+def _in_words(changed: Mapping[str, list[Any]]) -> str:
+    return "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in changed.items())
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -18,13 +18,12 @@ from ..core.worker_pool import SerialPool, WorkerPool
 from ..paradigms import Percept, PlannedTrial, Step, Trial
 from ..paradigms.design import replacement
 from ..paradigms.identity import digest
-from .agent_checks import answers_of, changed_constants, check_episode, for_record
+from .agent_checks import answers_of, changed_constants, check_episode, for_record, note_changes
 from .before_trials import MachinePractice, Recalled, apart_for, in_conversations, walk, with_examples
 from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
 from .participant_flow import ParticipantFlow, take_quiz
 from .record.events import Event, Paired, Resumed, SessionStart
-from .record.quiz import QuizState
 from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, trials_taken, write_responses
 from .record.session_files import PARTS
 from .record.staircase import Staircase
@@ -33,7 +32,7 @@ from .record.writer import Recorder, TrialJournal
 from .sent import questions_of, recovered, speak_as_recorded, without_sentences
 from .session import Session, brief, stored_paradigm, utc_now, write_info
 from .trial_log import Judged as Judged
-from .trial_log import TrialLog, last_verdict
+from .trial_log import TrialLog, each_asks, last_verdict
 from .trial_log import judge as judge
 
 #: under which name is kept what an agent asks before the first trial
@@ -85,7 +84,6 @@ class Runner:
         self._apparatus_noted = False
         self._codes = session.trigger_codes
         self._staircase: Staircase | None = None
-        self._quiz: QuizState | None = None
         self._events: Sequence[Event] = ()
         self._sentences: Mapping[str, Sentences] = questions_of(session.info)
         self._apart = apart_for(agent, session.paradigm, session.info["generator"], session.seed, session.may_come) if self._concurrent is not None else None
@@ -122,13 +120,7 @@ class Runner:
         event: Resumed = {"event": "resumed"}
         if lines:
             event["paid_twice_at_most"] = paid_twice_at_most(lines)
-        anew = self.agent.setting_rules().anew
-        if chosen := {name: values for name, values in self._changed.items() if name in anew}:
-            self.say(f"{self.session.name} goes on with another setting than it began with: {_changes(chosen)}")
-            event["settings"] = chosen
-        if constants := {name: values for name, values in self._changed.items() if name not in anew}:
-            self.say(f"{self.session.name} goes on with what this version of spanlab does differently from the one that began it: {_changes(constants)}")
-            event["constants"] = constants
+        note_changes(self.agent, self._changed, event, lambda what: self.say(f"{self.session.name} goes on with {what}"))
         if without_sentences(self.session.info):
             self._sentences = recovered(self.session.info, self.session.paradigm, self.session.plan, self.agent, events, lines)
             whose = "questions are those of its transcripts" if self._sentences else "the instructions are the recorded ones"
@@ -214,8 +206,9 @@ class Runner:
         await self._before_trials()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
+        left = False
         if self._window is not None and flow is not None and "quiz" in self.session.info:
-            self._quiz = await take_quiz(self.session, flow, self._take_unseen, self._scores, self._events, self._tell)
+            left = (await take_quiz(self.session, flow, self._take_unseen, self._scores, self._events, self._tell)).left
         elif self._staircase is None and self._batches is not None:
             await self._in_batches(self._batches, pending)
         elif self._staircase is None and self._concurrent is not None:
@@ -227,7 +220,7 @@ class Runner:
         if self._window is not None:
             self._window.over()
         if flow is not None:
-            flow.thanks(left=self._quiz is not None and self._quiz.left)
+            flow.thanks(left)
 
     async def _before_trials(self) -> None:
         """Practice of a machine, and what it remembers of an earlier part of the session."""
@@ -387,7 +380,7 @@ class Runner:
         """The context that the agent gets before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
         context = brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
-        context = replace(context, block=planned.block, practice=planned.practice)
+        context = replace(context, block=planned.block, practice=planned.practice, questionnaire=self.session.paradigm.is_questionnaire)
         return with_examples(context, self.agent, self._apart, trial.levels)
 
     def _steps(self, trial: Trial) -> list[Step]:
@@ -464,7 +457,7 @@ class Runner:
         episode.attach(journal)
         if at_window is not None and self._codes is not None and (self._codes.practice or not planned.practice):
             at_window.mark(self._codes, journal.trigger)
-        log, block = TrialLog(self.recorder, key, attempt), _each_asks(steps)
+        log, block = TrialLog(self.recorder, key, attempt), each_asks(steps)
         judged: list[Judged] = []
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             if at_window is not None:
@@ -499,17 +492,6 @@ class Runner:
         self._first_is_over()
         await asyncio.sleep(0)  # Ctrl-C is noticed here, also when an agent never waits for anything
         return judged
-
-
-def _changes(changed: Mapping[str, Sequence[Any]]) -> str:
-    """Old and new values, in words."""
-    return "; ".join(f"{name} was {then} and is {now}" for name, (then, now) in changed.items())
-
-
-def _each_asks(steps: Sequence[Step]) -> bool:
-    """Whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that would have to be finished first."""
-    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
-    return len(asks) > 1 and all(asks)
 
 
 def _apart(info: Mapping[str, Any], agent: Agent, now: Callable[[], str]) -> Runner:

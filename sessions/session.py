@@ -177,18 +177,7 @@ def brief(
     prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None) if agent.kind.at_window else {}
     questions = tuple(prompt for prompt in prompts if prompt is not None)
     return TrialContext(
-        paradigm.name,
-        paradigm.title,
-        language,
-        instructions,
-        tuple(asks),
-        view,
-        seed,
-        keys or AnswerKeys(),
-        words,
-        sentences or {},
-        prompts=questions,
-        questionnaire=paradigm.is_questionnaire,
+        paradigm.name, paradigm.title, language, instructions, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {}, prompts=questions
     )
 
 

@@ -26,6 +26,12 @@ class Judged:
     scores: tuple[Score, ...]
 
 
+def each_asks(steps: Sequence[Step]) -> bool:
+    """Whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that would have to be finished first."""
+    asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
+    return len(asks) > 1 and all(asks)
+
+
 def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
     """Score one response. No response may mean an answer; an answer that is not allowed is invalid; the verdict is right only when every item is."""
     value, outcome = response.value, response.outcome
