@@ -87,7 +87,9 @@ class ParticipantFlow:
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
             ]
             worked = dict.fromkeys(question.describe(self._language) for display in pictured for question in display.questions)
-            after = [*worked, f"# {self._text('how')}", *self._legends(instructions, planned)]
+            legends = self._legends(instructions, planned)
+            # every question says below it how it is answered; here nobody would know which of them is meant
+            after = [] if self._questions and len(legends) > 1 else [*worked, f"# {self._text('how')}", *legends]
             self._page(paradigm.titled(self._language), instructions, example=pictured, after="\n\n".join(after))
             self._shown_instructions = instructions
 

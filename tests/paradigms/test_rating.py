@@ -254,7 +254,9 @@ def test_a_questionnaire_says_nothing_before_it_asks(tmp_path: Path, repository:
     for secret in ("Ja", "angestrengt"):
         assert secret in pages[True]
         assert secret not in pages[False]
-    assert "Drücken Sie eine Taste von 1 bis 7, oder klicken Sie auf die Skala." in pages[False]
+    how = "Drücken Sie eine Taste von 1 bis 7, oder klicken Sie auf die Skala."
+    assert how in pages[True]
+    assert how not in pages[False], "it is not said to which of the two kinds of questions it belongs"
 
 
 def test_other_machines_and_going_on(tmp_path: Path, sure: Paradigm) -> None:

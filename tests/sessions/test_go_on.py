@@ -190,7 +190,7 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
 
         def __init__(self, **window: Any) -> None:
             super().__init__(ninth)
-            self.window = Participant(fullscreen=False, **window)
+            self.window = Participant(**{"fullscreen": False, **window})
             self.name = self.window.name
 
         def settings(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
     with pytest.raises(SpanLabError, match="distance_cm was"):
         Runner(reopen(folder), OnScreen(screen=0, distance_cm=99))
     said: list[str] = []
-    Runner(reopen(folder), OnScreen(**{**window_again(settings, screen=0), "fullscreen": False}), say=said.append).run()
+    Runner(reopen(folder), OnScreen(**window_again(settings, screen=0)), say=said.append).run()
     assert any("goes on with another setting than it began with: screen was 1 and is 0" in sentence for sentence in said)
     assert [event["settings"] for event in read_events(folder) if event["event"] == "resumed"] == [{"screen": [1, 0]}]
     assert complete(folder)
