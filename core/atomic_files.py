@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
 
-from .errors import SpanLabError
+from .errors import SpanLabError, UnwritableError
 
 if sys.platform == "win32":
     import msvcrt
@@ -55,7 +55,7 @@ def only_writer(folder: Path, patience_s: float = 0.0) -> Generator[None]:
     try:
         file = (folder / ".lock").open("ab")
     except OSError as error:
-        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
+        raise UnwritableError(f"cannot write {folder}: {error.strerror or error}") from None
     with file:
         until = time.monotonic() + patience_s
         while True:
@@ -96,7 +96,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _refused(path: Path, error: OSError, remedy: str) -> SpanLabError:
-    return SpanLabError(f"cannot write {path}: {error.strerror or error}{f'; {remedy}' if remedy else ''}")
+    return UnwritableError(f"cannot write {path}: {error.strerror or error}{f'; {remedy}' if remedy else ''}")
 
 
 @contextmanager
@@ -198,6 +198,31 @@ def whole_path(path: Path) -> Generator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
+#: So many bytes are written to see whether there is room again.
+_ROOM = 64 * 1024
+
+
+def check_room(folder: Path) -> None:
+    """Check that something can be written in a folder, by writing it and removing it again.
+
+    Raises
+    ------
+    UnwritableError
+        when it cannot.
+    """
+    trial = folder / f".room.{os.getpid()}.part"
+    try:
+        try:
+            with trial.open("wb") as file:
+                file.write(bytes(_ROOM))
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            trial.unlink(missing_ok=True)
+    except OSError as error:
+        raise _refused(folder, error, "") from None
+
+
 #: A line of JSON as text, without its end.
 json_text: Callable[[Mapping[str, Any]], str] = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -240,7 +265,7 @@ def append_line(path: Path, content: Mapping[str, Any]) -> None:
         if new:
             sync_folder(path.parent)
     except OSError as error:
-        raise SpanLabError(f"cannot write {path}: {error.strerror or error}; free some space, or check the disk") from None
+        raise UnwritableError(f"cannot write {path}: {error.strerror or error}; free some space, or check the disk") from None
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

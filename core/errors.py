@@ -13,6 +13,10 @@ class SpanLabError(Exception):
     """A problem that the user can mend. ``str(error)`` is the whole message."""
 
 
+class UnwritableError(SpanLabError):
+    """The disk refuses: it is full, or something is wrong with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong in a file.

@@ -246,6 +246,7 @@ def serve(
         ws_max_size=MOST_BYTES,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
+        limit_concurrency=4 * most + 200,
         timeout_graceful_shutdown=2,
         server_header=False,
     )

@@ -107,6 +107,11 @@ class Offer(Protocol):
     """Something to take part in."""
 
     @property
+    def data(self) -> Path:
+        """The folder for its sessions."""
+        ...
+
+    @property
     def title(self) -> str:
         """What participants read above the first page."""
         ...
@@ -219,6 +224,8 @@ class ParadigmOffer:
         end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
         with _BEGINNING:
             before = self._begun(participant)
+            if before is not None:
+                host.recorded_in(before)
             if before is not None and complete(before):
                 return end
             agent = host.seat(self.looks, self.language)
@@ -321,6 +328,8 @@ class StudyOffer:
         folder = self.data / self.study.name
         number = session.strip() or "1"
         before = runs(folder, participant, int(number)) if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None else []
+        if before:
+            host.recorded_in(before[-1])
         if before and completed(before[-1]):
             return self._end(self.language, before[-1])
         wanted = Wanted(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from ...agents.human.browser.channel import TooMuchError
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from .board import MonitorBoard
@@ -25,8 +26,8 @@ from .visits import Refusal, Visit, VisitDesk
 
 #: a message of a page is no longer than this (bytes)
 MOST_BYTES = 256 * 1024
-#: a page sends so many messages in so many seconds at most
-_MOST_MESSAGES, _WITHIN_S = 600, 10.0
+#: a page sends so many messages, with so many characters in all, in so many seconds at most
+_MOST_MESSAGES, _MOST_TEXT, _WITHIN_S = 600, 4 * 2**20, 10.0
 #: a page says who it is within so many seconds
 _HELLO_S = 15.0
 
@@ -126,7 +127,7 @@ class _Line:
         self._desk, self._socket = desk, socket
         self._loop = asyncio.get_running_loop()
         self._out: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
-        self._window = (time.monotonic(), 0)
+        self._window = (time.monotonic(), 0, 0)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Have a message sent, from whatever thread."""
@@ -156,16 +157,21 @@ class _Line:
                 return
             visit = joined
             while True:
-                message = read_message(await self._socket.receive_text())
-                if self._too_many() or message is None or isinstance(message, Hello):
+                text = await self._socket.receive_text()
+                message = read_message(text)
+                if self._too_much(len(text)) or message is None or isinstance(message, Hello):
                     await self._refuse()
                     return
                 if isinstance(message, Event):
                     await run_in_threadpool(visit.channel.take, message.event())
                 else:
                     visit.screen = message.screen.screen()
-        except (WebSocketDisconnect, TimeoutError, RuntimeError, KeyError):
+        except TimeoutError:
+            await self._socket.close(1002)  # it does not say who it is
+        except (WebSocketDisconnect, RuntimeError, KeyError):
             pass  # the page is gone, or sent bytes
+        except TooMuchError:
+            await self._refuse()
         except SpanLabError:
             await self._socket.close(1011)  # the disk refuses: nothing is acknowledged, and the page sends it again
         finally:
@@ -173,11 +179,12 @@ class _Line:
                 visit.channel.detach(send)
             writing.cancel()
 
-    def _too_many(self) -> bool:
-        since, count = self._window
+    def _too_much(self, size: int) -> bool:
+        """Whether the page sends more than a page does, with a message of this size."""
+        since, count, sizes = self._window
         now = time.monotonic()
-        self._window = (now, 1) if now - since > _WITHIN_S else (since, count + 1)
-        return self._window[1] > _MOST_MESSAGES
+        self._window = (now, 1, size) if now - since > _WITHIN_S else (since, count + 1, sizes + size)
+        return self._window[1] > _MOST_MESSAGES or self._window[2] > _MOST_TEXT
 
     async def _refuse(self) -> None:
         language = self._desk.offer.language

@@ -14,13 +14,13 @@ from typing import Any
 
 from ...agents.base import WindowAgent
 from ...agents.human.browser.agent import BrowserParticipant
-from ...agents.human.browser.channel import Channel, PageEvent, PageGone, Send
+from ...agents.human.browser.channel import Channel, PageEvent, PageGone, Send, TooMuchError
 from ...agents.human.browser.frames import FrameStore
 from ...agents.human.browser.messages import theme_colours, words
 from ...agents.human.browser.screen import PageScreen
 from ...agents.human.display.theme import THEMES
-from ...core.atomic_files import append_line
-from ...core.errors import SpanLabError
+from ...core.atomic_files import append_line, check_room
+from ...core.errors import SpanLabError, UnwritableError
 from ...core.locale import sentence
 from ..session import utc_now
 from .messages import Hello
@@ -30,6 +30,11 @@ from .offers import End, FormQuestion, Looks, Offer
 UNFINISHED = "unfinished.jsonl"
 #: seconds in which a server that stops waits for the sessions to be recorded
 _FAREWELL_S = 10.0
+
+#: seconds between two looks at whether a full disk has room again
+_ROOM_S = 2.0
+#: bytes of events of one session that came too late to count
+_MOST_UNFINISHED = 16 * 2**20
 
 #: makes somebody who sits at a page; others than people in tests
 Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAgent]
@@ -95,6 +100,7 @@ class Visit:
         self._offer, self._session, self._frames, self._seat, self._say = offer, hello.session, frames, seat, say
         self._agent: WindowAgent | None = None
         self._folder: Path | None = None
+        self._early: list[PageEvent] = []
         self._language = offer.language
         self._began = time.time()
         self._turn_away = turn_away
@@ -117,23 +123,63 @@ class Visit:
         return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
 
     def _run(self) -> None:
-        try:
-            end = self._offer.take(self.participant, self._session, self)
-        except PageGone as gone:
-            self._say(f"{self.participant}: {gone}")
-            end = End(*self._words("gone"))
-        except SpanLabError as error:
-            self._say(f"{self.participant}: {error}")
-            end = End(*self._words("stopped"))
-        except Exception:
-            # the page learns that it happened, and nothing else
-            self._say(f"{self.participant}: the session stopped because of a fault in the program\n{traceback.format_exc()}")
-            end = End(*self._words("stopped"))
+        while True:
+            try:
+                end = self._offer.take(self.participant, self._session, self)
+                break
+            except PageGone as gone:
+                self._say(f"{self.participant}: {gone}")
+                end = End(*self._words("gone"))
+            except UnwritableError as error:
+                self._say(f"{self.participant}: {error} (the visit goes on by itself when there is room again)")
+                if not self._wait_for_room():
+                    return
+                continue
+            except SpanLabError as error:
+                self._say(f"{self.participant}: {error}")
+                end = End(*self._words("stopped"))
+            except Exception:
+                # the page learns that it happened, and nothing else
+                self._say(f"{self.participant}: the session stopped because of a fault in the program\n{traceback.format_exc()}")
+                end = End(*self._words("stopped"))
+            if not self._set_aside():
+                return
+            break
+        if self._folder is None:
+            self._keep_early()  # there is no record that they could belong to
         texts = words(self._language)
         if end.code_label:
             texts["code"] = end.code_label
         content = {"title": end.title, "code": end.code, "redirect": end.redirect, "at_once": bool(end.redirect), "language": self._language, "words": texts}
         self.channel.command("end", {**content, "texts": list(end.texts)})
+
+    def _set_aside(self) -> bool:
+        """Keep what was told and is not recorded; false where the page goes away before that is possible."""
+        try:
+            self.channel.set_aside()
+        except UnwritableError:
+            return self._wait_for_room()
+        return True
+
+    def _wait_for_room(self) -> bool:
+        """Tell the participant that nothing can be saved, and wait until the disk takes something again; false where the page goes away before that.
+
+        Nothing that it has told is acknowledged meanwhile, so the page keeps it.
+        """
+        title, (text,) = self._words("no_room")
+        self.channel.hold(title, text)
+        try:
+            while True:
+                self.channel.pause(_ROOM_S)
+                try:
+                    check_room(self._offer.data)
+                    self.channel.set_aside()
+                    return True
+                except UnwritableError:
+                    continue
+        except PageGone as gone:
+            self._say(f"{self.participant}: {gone}")
+            return False
 
     def _words(self, key: str) -> tuple[str, tuple[str, ...]]:
         return sentence(f"online.{key}_title", self._language), (sentence(f"online.{key}", self._language),)
@@ -163,18 +209,35 @@ class Visit:
         return {name: value for name, value in typed.items() if isinstance(name, str) and isinstance(value, str)}  # pyright: ignore[reportUnknownVariableType]
 
     def recorded_in(self, folder: Path) -> None:
-        """The folder of the record, from now on."""
-        self._folder = folder
+        """The folder of the record, from now on; what came before anybody knew it is kept there."""
+        with self._keeping:
+            self._folder = folder
+        self._keep_early()
+
+    def _keep_early(self) -> None:
+        while self._early:
+            if self._folder is not None:
+                self._keep(self._early[0])
+            self.channel.acknowledge(self._early.pop(0))
 
     def turned_away(self) -> None:
         """There is no place for the participant."""
         self._turn_away()
 
-    def _keep(self, event: PageEvent) -> None:
-        """Keep what came too late to count beside the record, as long as there is one."""
-        if self._folder is not None and event.kind in ("step", "end", "cut"):
-            with self._keeping:
-                append_line(self._folder / UNFINISHED, {"at": utc_now(), "epoch": event.epoch, **event.as_json()})
+    def _keep(self, event: PageEvent) -> bool:
+        """Keep what came too late to count beside the record; false where nobody knows yet where that is."""
+        if event.kind not in ("step", "end", "cut"):
+            return True
+        with self._keeping:
+            if self._folder is None:
+                if all(event.name != other.name for other in self._early):
+                    self._early.append(event)
+                return False
+            file = self._folder / UNFINISHED
+            if file.exists() and file.stat().st_size > _MOST_UNFINISHED:
+                raise TooMuchError(f"{file} has more than a page can have told")
+            append_line(file, {"at": utc_now(), "epoch": event.epoch, **event.as_json()})
+        return True
 
 
 class VisitDesk:
@@ -185,18 +248,20 @@ class VisitDesk:
     offer : what there is to take part in
     say : takes sentences for whoever has started the server
     most : visits at the same time
-    most_new : new visits in a minute
+    most_new : new visits in a minute; twice as many as there may be at the same time if not given
     patience_s : for how long a session waits for a page that is gone
     """
 
-    def __init__(self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int = 120, patience_s: float = 600.0) -> None:
+    def __init__(
+        self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int | None = None, patience_s: float = 600.0
+    ) -> None:
         self.offer = offer
         #: the last sentences for whoever has started the server, with the time (seconds since the epoch)
         self.messages: deque[tuple[float, str]] = deque(maxlen=50)
         #: people who were told that there is no place for them, since the server was started
         self.turned_away = 0
         self._print = say
-        self._seat, self._most, self._most_new, self._patience = seat, most, most_new, patience_s
+        self._seat, self._most, self._most_new, self._patience = seat, most, most_new or 2 * most, patience_s
         self._frames = FrameStore()
         self._lock = threading.Lock()
         self._visits: dict[str, Visit] = {}

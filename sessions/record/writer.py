@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from typing_extensions import override
 
 from ...core.atomic_files import json_line, json_text, sync_folder
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, UnwritableError
 from .events import Event, Given, Note, Trigger
 from .session_files import event_damage, fitting, misfit
 from .transcript_file import TRANSCRIPTS
@@ -95,11 +95,11 @@ class Recorder:
                 self._files[TRANSCRIPTS] = _opened(folder / TRANSCRIPTS)
             sync_folder(folder)
         except OSError as error:
-            raise SpanLabError(f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk") from None
+            raise UnwritableError(f"cannot write {self.path}: {error.strerror or error}; free some space, or check the disk") from None
         self._unsynced: set[str] = set()
         self._queue: queue.SimpleQueue[_Line | _Soon] = queue.SimpleQueue()
         self._is_given = fitting(Given)
-        self._failure = ""
+        self._failure: SpanLabError | None = None
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
@@ -141,7 +141,7 @@ class Recorder:
         except OSError as error:
             self._fail(name, error)
         except (TypeError, ValueError) as error:
-            self._failure = f"what the agent gave cannot be recorded ({error}); this is a fault of the agent"
+            self._failure = SpanLabError(f"what the agent gave cannot be recorded ({error}); this is a fault of the agent")
 
     def _append(self, name: str, lines: bytes) -> None:
         with self._writing:
@@ -154,7 +154,7 @@ class Recorder:
                 rest = rest[self._files[name].write(rest) :]
 
     def _fail(self, name: str, error: OSError) -> None:
-        self._failure = f"cannot write {self._folder / name}: {error.strerror or error}; free some space, or check the disk"
+        self._failure = UnwritableError(f"cannot write {self._folder / name}: {error.strerror or error}; free some space, or check the disk")
 
     def write(self, event: Event) -> None:
         """Queue one event."""
@@ -199,8 +199,8 @@ class Recorder:
         self._queue.put(_Soon())
 
     def _check(self) -> None:
-        if self._failure:
-            raise SpanLabError(self._failure)
+        if self._failure is not None:
+            raise type(self._failure)(str(self._failure))
 
     def close(self) -> None:
         """Write what is left, as far as the disk takes it, and close the files."""

@@ -202,6 +202,7 @@ class BrowserParticipant(WindowAgent):
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
         """The page keeps its screen empty for so long before the trial that comes next, and until it has that."""
         self.rest_ms = ms
+        self.channel.on_disk()  # the trial before is recorded
         if meanwhile is not None:
             meanwhile()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,14 @@ from ...interruptions import TrialCut
 
 #: takes a message for the page
 Send = Callable[[Mapping[str, Any]], None]
+#: a page tells so many events of one trial or page at most, and so many that were acknowledged are known when they come again
+_MOST_PENDING, _MOST_NAMES = 2_000, 20_000
 #: seconds between two looks at whether the page is still there
 _LOOK_S = 1.0
+
+
+class TooMuchError(SpanLabError):
+    """A page sends more than any page of ours would."""
 
 
 class PageGone(SpanLabError):  # noqa: N818 - named as what happened
@@ -58,12 +65,12 @@ class Channel:
     Parameters
     ----------
     epoch : names this session thread; events for an earlier one belong to a trial that does not count any more
-    keep : keeps an event that comes too late to count; it is on the disk when this returns
+    keep : keeps an event that comes too late to count; it is on the disk when this returns, or false comes back, and :meth:`acknowledge` is called later
     patience_s : for how long a session waits for a page that is gone
     idle_s : for how long it waits for a page that is there and tells nothing; None for ever
     """
 
-    def __init__(self, epoch: str, keep: Callable[[PageEvent], None], patience_s: float = 600.0, idle_s: float | None = None) -> None:
+    def __init__(self, epoch: str, keep: Callable[[PageEvent], bool | None], patience_s: float = 600.0, idle_s: float | None = None) -> None:
         self.epoch = epoch
         self._keep, self._patience = keep, patience_s
         self._changed = threading.Condition()
@@ -71,7 +78,9 @@ class Channel:
         #: the commands that a page has to know now: one, and what was added to it
         self._open: list[dict[str, Any]] = []
         self._events: dict[tuple[int, str, int], PageEvent] = {}
-        self._taken: dict[str, bool] = {}
+        #: events by their names, until they are acknowledged; and the names of those that are
+        self._pending: dict[str, PageEvent] = {}
+        self._acknowledged: OrderedDict[str, None] = OrderedDict()
         self._send: Send | None = None
         self._instance = ""
         self._since = self._told_at = time.monotonic()
@@ -84,12 +93,57 @@ class Channel:
     def command(self, what: str, content: Mapping[str, Any]) -> int:
         """Have the page do something else than before; what it has told until now is on the disk, and acknowledged. Returns the number of the command."""
         with self._changed:
-            self._acknowledge([name for name, acknowledged in self._taken.items() if not acknowledged])
-            self._open.clear()
-            self._events.clear()
-            self._begun = False
-            self._cut = ""
+            self._acknowledge(list(self._pending))
+            self._clear()
             return self._add(what, content)
+
+    def on_disk(self) -> None:
+        """Acknowledge what the page has told until now: all of it is on the disk."""
+        with self._changed:
+            self._acknowledge(list(self._pending))
+
+    def hold(self, title: str, text: str) -> None:
+        """Show a text and nothing else, and acknowledge nothing: what the page has told is not on the disk."""
+        with self._changed:
+            self._clear()
+            self._count += 1
+            self._open.append({"type": "refused", "c": self._count, "what": "hold", "title": title, "texts": [text], "final": False})
+            self._tell(self._open[0])
+
+    def pause(self, seconds: float) -> None:
+        """Wait for a while.
+
+        Raises
+        ------
+        PageGone
+            when the page has been away for too long, or the server stops.
+        """
+        until = time.monotonic() + seconds
+        with self._changed:
+            while (left := until - time.monotonic()) > 0:
+                self._check_present()
+                self._changed.wait(min(left, _LOOK_S))
+
+    def set_aside(self) -> None:
+        """Keep what the page has told and no session has come to record, and acknowledge it.
+
+        Raises
+        ------
+        SpanLabError
+            when it cannot be written; what was not kept is not acknowledged.
+        """
+        with self._changed:
+            pending = list(self._pending.values())
+        for event in pending:
+            self._keep(event)
+            with self._changed:
+                self._acknowledge([event.name])
+
+    def _clear(self) -> None:
+        self._open.clear()
+        self._events.clear()
+        self._begun = False
+        self._cut = ""
 
     def add(self, what: str, content: Mapping[str, Any], begins: bool = False) -> int:
         """Say something more about the command that the page carries out.
@@ -129,13 +183,16 @@ class Channel:
                     raise TrialCut(str(cut.body.get("why")))
                 if self._cut:
                     raise TrialCut(self._cut)
-                if self._closed:
-                    raise PageGone(self._closed)
-                if self._send is None and time.monotonic() - self._since > self._patience:
-                    raise PageGone("the page was closed")
-                if self._idle is not None and time.monotonic() - self._told_at > self._idle:
-                    raise PageGone(f"nothing has happened at the page for {self._idle / 60:g} minutes")
+                self._check_present()
                 self._changed.wait(_LOOK_S)
+
+    def _check_present(self) -> None:
+        if self._closed:
+            raise PageGone(self._closed)
+        if self._send is None and time.monotonic() - self._since > self._patience:
+            raise PageGone("the page was closed")
+        if self._idle is not None and time.monotonic() - self._told_at > self._idle:
+            raise PageGone(f"nothing has happened at the page for {self._idle / 60:g} minutes")
 
     def cut_body(self, command: int) -> Mapping[str, Any] | None:
         """What the page told of the step in which it cut a trial off; None where the page has not cut it."""
@@ -191,16 +248,23 @@ class Channel:
         """Take an event of the page. One that was taken before does nothing; one that comes too late to count is kept beside the record."""
         with self._changed:
             self._told_at = time.monotonic()
-            if event.name in self._taken:
-                if self._taken[event.name]:
-                    self._acknowledge([event.name])
+            if event.name in self._acknowledged:
+                self._acknowledge([event.name])
+                return
+            if event.name in self._pending:
                 return
             if event.epoch == self.epoch and any(event.command == message["c"] for message in self._open):
-                self._taken[event.name] = False
+                if len(self._pending) >= _MOST_PENDING:
+                    raise TooMuchError("a page has told more than one trial can have")
+                self._pending[event.name] = event
                 self._events.setdefault((event.command, event.kind, event.place), event)
                 self._changed.notify_all()
                 return
-        self._keep(event)
+        if self._keep(event) is not False:
+            self.acknowledge(event)
+
+    def acknowledge(self, event: PageEvent) -> None:
+        """Tell the page that an event which comes too late to count is kept."""
         with self._changed:
             self._acknowledge([event.name])
 
@@ -211,7 +275,11 @@ class Channel:
             self._changed.notify_all()
 
     def _acknowledge(self, names: list[str]) -> None:
-        self._taken.update(dict.fromkeys(names, True))
+        for name in names:
+            self._pending.pop(name, None)
+            self._acknowledged[name] = None
+        while len(self._acknowledged) > _MOST_NAMES:
+            self._acknowledged.popitem(last=False)
         if names:
             self._tell({"type": "ack", "n": names})
 

@@ -51,14 +51,15 @@ class ScriptedPage:
         self.over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        channel.attach(self.send, instance, 0)
+        self._line = self.send  # one object, by which the channel knows this page
+        channel.attach(self._line, instance, 0)
 
     def send(self, message: Mapping[str, Any]) -> None:
         self.lines.append(json.dumps(message))
         self._inbox.put(message)
 
     def close(self) -> None:
-        self.channel.detach(self.send)
+        self.channel.detach(self._line)
         self._inbox.put(None)
         self._thread.join(10)
 
