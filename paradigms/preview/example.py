@@ -42,7 +42,7 @@ class WorkedQuestion:
             return ""
         if isinstance(self.answer, tuple):
             ordered = self.kind.surface().ordered
-            return " ".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""
+            return "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""
         label = self.kind.label(self.answer)
         key = next((key_label(key, language) for key, value in self.kind.surface().keys if value == self.answer), label)
         return label if isinstance(self.answer, int) or key == label else f"{label} ({key})"

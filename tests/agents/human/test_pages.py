@@ -135,6 +135,16 @@ def test_keys_and_what_they_mean_stay_on_one_line() -> None:
         assert " ".join(lines).replace("\xa0", " ") == text.strip()
 
 
+def test_what_is_given_in_order_stays_on_one_line() -> None:
+    (worked,) = [
+        question
+        for display in example_displays(load_paradigm("digit_span"), "en", {"direction": "forward", "list_length": 3})
+        for question in display.questions
+    ]
+    assert isinstance(worked.answer, tuple)
+    assert f"Right: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
+
+
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
     sheets = lay_out(Page("Words and more words.\n\n" * 60, "Title"), "en", (800, 600), 14)
     assert len(sheets) > 2
