@@ -10,7 +10,7 @@ from ..core.errors import SpanLabError
 from .running import terminal
 
 if TYPE_CHECKING:
-    from ..sessions.evaluations.set_file import Progress
+    from ..sessions.evaluations.evaluation_set import Progress
 
 
 def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
@@ -22,7 +22,7 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         when something is wrong with the file, and when sessions are left.
     """
     from ..agents.chat.cost.totals import money, short
-    from ..sessions.evaluations.set_file import EvaluationSet
+    from ..sessions.evaluations.evaluation_set import EvaluationSet
 
     evaluation_set = EvaluationSet(file, data)
     watcher = terminal()
@@ -44,10 +44,14 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         with_answers = [one.folder for one in progress if one.folder is not None and one.state == "done"]
         if not with_answers:
             raise SpanLabError("no session of the set is done, so there is nothing to report")
+        if len(with_answers) < len(progress):
+            done, left = len(with_answers), len(progress) - len(with_answers)
+            sessions = "session that is" if done == 1 else "sessions that are"
+            watcher.say(f"The report has the {done:,} {sessions} done; {left:,} of the set {'is' if left == 1 else 'are'} not in it.")
         print(compare(with_answers, report, Options(), report_pages(with_answers, report)))
-    left = [one for one in progress if one.state != "done"]
-    if left and not status:
-        raise SpanLabError(f"{len(left):,} of {len(progress):,} sessions are not done; what is finished is saved, and the same command goes on")
+    unfinished = sum(one.state != "done" for one in progress)
+    if unfinished and not status:
+        raise SpanLabError(f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved, and the same command goes on")
 
 
 def _print(progress: Sequence[Progress]) -> None:

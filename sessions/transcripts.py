@@ -138,6 +138,14 @@ class Transcript:
         self._kept = replies_by_trial(self._events, self._lines)
         self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
         self._ended = {event["trial"] for event in self._events if event["event"] == "trial_end"}
+        # the last record of every step, and the lines of every trial
+        self._steps: dict[str, dict[int, Mapping[str, Any]]] = {}
+        for event in self._events:
+            if event["event"] == "step":
+                self._steps.setdefault(event["trial"], {})[event["step"]] = event
+        self._lines_of: dict[str, list[Mapping[str, Any]]] = {}
+        for line in self._lines:
+            self._lines_of.setdefault(line["trial"], []).append(line)
         self._apart: Apart | None = None
         try:
             self._settings: ChatSettings | None = ChatSettings.recorded(chat_settings_of(self.session.info))
@@ -172,7 +180,7 @@ class Transcript:
             known = f"there are {there[0]} to {there[-1]}" if there else "nothing was said in this session so far"
             raise SpanLabError(f"{self.folder} has no conversation of trial {key}: {known}")
         start = self._starts.get(key)
-        steps = self._steps(key)
+        steps = self._steps.get(key, {})
         drawn = (
             _Drawer(*self._compiled(start, steps, key), self._examples(start))
             if start is not None
@@ -182,7 +190,7 @@ class Transcript:
         kept = [line for line in self._kept[key] if "judge" not in line and "scores" not in line]
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
-        lines = [line for line in self._lines if line["trial"] == key]
+        lines = self._lines_of.get(key, [])
         unanswered = paid_twice_at_most(lines) + refused(lines)
         return Talk(
             key,
@@ -210,10 +218,6 @@ class Transcript:
             return None
         form = response_format(drawn.asked[ask - 1].kind, self._settings)
         return {**self._settings.sampling(), **({} if form is None else {"response_format": form})}
-
-    def _steps(self, key: str) -> dict[int, Mapping[str, Any]]:
-        """The last record of every step of a trial."""
-        return {event["step"]: event for event in self._events if event["event"] == "step" and event["trial"] == key}
 
     def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Stimulus], list[_Asked]]:
         trial: Trial = compile_trial(self.session.paradigm, start["levels"], start["seed"], self.session.info["generator"], self._draws.get(key))

@@ -119,6 +119,23 @@ def is_file(name: Any) -> bool:
     return isinstance(name, str) and (name.endswith(_ENDINGS) or "/" in name or os.sep in name)
 
 
+def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Chat settings whose files (a preset, instructions, a template) lie beside the file that gives the settings.
+
+    Parameters
+    ----------
+    folder : of that file
+    values : settings by name, as they are given
+    """
+
+    def located(name: str, value: Any) -> Any:
+        if name not in ("preset", "instructions", "template") or not (is_file(value) or (isinstance(value, str) and value.endswith(".jinja"))):
+            return value
+        return str(folder / Path(value).expanduser())
+
+    return {name: located(name, value) for name, value in values.items()}
+
+
 def preset_of_file(name: str) -> dict[str, Any]:
     """The settings of a preset in the user's file: ``settings`` and ``instructions`` by paradigm, each of them a text, or the name of a file beside it.
 

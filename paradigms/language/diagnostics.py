@@ -15,9 +15,12 @@ from .yaml_source import YamlPath
 _KINDS = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
     "float_type": "a number",
+    "float_parsing": "a number",
     "string_type": "text",
     "bool_type": "true or false",
+    "bool_parsing": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "keys with values",

@@ -18,6 +18,7 @@ from ...core.registry import nearest
 from ...paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session, session_design
 from ...paradigms.identity import digest
 from ...paradigms.language.diagnostics import in_order, listed, show, validated
+from ...paradigms.language.extends import in_library
 from ...paradigms.language.yaml_source import Document, YamlPath, read
 from ...paradigms.translation import illegible
 from ...stimuli.render.palette import PaletteName
@@ -335,7 +336,7 @@ def _load(document: Document, file: Path, n: int, named: Any, languages: Sequenc
     path: YamlPath = ("paradigms", n)
     below: YamlPath = path if isinstance(named, str) else (*path, "paradigm")
     # A name is one of the library; whatever looks like a file is looked for beside the study.
-    source = str(file.parent / entry.paradigm) if any(mark in entry.paradigm for mark in ("/", "\\", ".")) else entry.paradigm
+    source = entry.paradigm if in_library(entry.paradigm) else str(file.parent / entry.paradigm)
     before = len(problems)
     try:
         paradigm = load_paradigm(source)

@@ -27,7 +27,7 @@ from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.trials_file import TrialsFile, write_trials
 from spanlab.sessions import complete, read_responses, reopen, same_trials
 from spanlab.sessions.chosen_trials import plan_trials
-from spanlab.sessions.evaluations.set_file import EvaluationSet
+from spanlab.sessions.evaluations.evaluation_set import EvaluationSet
 from spanlab.sessions.record.reader import write_responses
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.studies.status import overview

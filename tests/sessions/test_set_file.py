@@ -12,7 +12,9 @@ import pytest
 from chat_servers import Answer, Request, Tap, listening
 from chat_stub import completion
 
+from spanlab.core.atomic_files import only_writer
 from spanlab.sessions import find_sessions, read_responses, read_session
+from spanlab.sessions.evaluations import evaluation_set
 
 Run = Callable[..., Any]
 FILE = """\
@@ -33,12 +35,13 @@ class Lab:
     def __init__(self) -> None:
         self.refuses: set[str] = set()
         self.tokens = 10
+        self.says = "2"
 
     def __call__(self, request: Request) -> Answer:
         model = request.body["model"]
         if model in self.refuses:
             return 403, "application/json", json.dumps({"error": {"message": "not for you"}}).encode()
-        return 200, "application/json", completion("2", model, self.tokens)
+        return 200, "application/json", completion(self.says, model, self.tokens)
 
 
 @pytest.fixture
@@ -162,7 +165,31 @@ def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Pat
         ("agents: chat:a@here\nparadigms: vsr\nbudget: {max_cost: 1}\n", "needs the price"),
         ("agents: chat:a@here\nparadigms: {vsr: {set: {list_length: 77}}}\n", "77"),
         ("agents: chat:a@here\nparadigms: vsr\nsettings: {x: {temprature: 1}}\n", "did you mean"),
-        ("agents: chat:a@here\nparadigms: nothere\n", "nothere"),
+        ("agents: chat:a@here\nparadigms: nothere\n", "models.yaml:2 paradigms > nothere: there is no paradigm 'nothere'"),
+        (
+            "agents: chat:a@here\nparadigms:\n- cd\n- vsr: {trails: 3}\n",
+            "models.yaml:4 paradigms item 2 > vsr > trails: unknown key 'trails'; did you mean 'trials'?",
+        ),
+        (
+            "agents: chat:a@here\nparadigms:\n- cd\n- vsr: {trials: many}\n",
+            "models.yaml:4 paradigms item 2 > vsr > trials: expected a whole number; found 'many'",
+        ),
+        (
+            "agents: chat:a@here\nparadigms:\n- vsr:\n  trials: 3\n",
+            "models.yaml:3 paradigms item 1: 'trials' stands beside 'vsr' and not below it: indent it further",
+        ),
+        ("agents: chat:a@here\nparadigms:\n- vsr: {}\n  cd: {}\n", "several paradigms in one item: begin each of them with '- '"),
+        ("agents: chat:a@here\nparadigms:\n- 3\n", "models.yaml:3 paradigms item 1: expected the name of a paradigm; found 3"),
+        (
+            "agents: chat:a@here\nparadigms:\n  vsr:\n  trials: 3\n",
+            "models.yaml:4 paradigms > trials: 'trials' stands where names of paradigms stand: indent it further",
+        ),
+        ("agents: chat:a@here\nparadigms: []\n", "paradigms"),
+        (
+            "agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: 1}\n  hot: {temperature: 1, label: x}\n",
+            "models.yaml:5 settings > hot: these are the same settings as 'warm'",
+        ),
+        ("agents: chat:a@here\nparadigms: vsr\nsettings:\n  warm: {temperature: lots}\n", "models.yaml:4 settings > warm: 'temperature'"),
     ],
 )
 def test_slips_show_before_anything_begins(run: Run, tap: Tap, tmp_path: Path, text: str, said: str) -> None:
@@ -180,3 +207,97 @@ def test_what_the_file_says_is_not_said_beside_it(run: Run, tap: Tap, tmp_path: 
     assert "leave out --chat" in run("replay", "--set-file", path, "--chat", "temperature=0")[2]
     assert "--status is for set files" in run("replay", "vsr", "--agent", "ideal", "--status")[2]
     assert "nowhere.yaml" in run("replay", "--set-file", tmp_path / "nowhere.yaml")[2]
+
+
+OWN = "paradigm: mine\nextends: vsr\ntitle: Mine\n"
+
+
+def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
+    run: Run, lab: Lab, tap: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run from another folder; a paradigm or a preset that has changed since the first session began does not mix with it."""
+    folder = tmp_path / "Auswertung für Käthe"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(OWN, "utf-8")
+    preset = "settings: {{preamble: '{}'}}\n"
+    (folder / "müde.yaml").write_text(preset.format("Du bist müde."), "utf-8")
+    text = "agents: [chat:a@here]\nparadigms: {mine.yaml: {trials: 1, set: {list_length: 2}}}\nsettings: {müde: {preset: müde.yaml}}\n"
+    path = written(folder, text)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    assert status == 0, err
+    assert tap.requests[0].body["messages"][0]["content"].startswith("Du bist müde.")
+    before = len(tap.requests)
+
+    (folder / "müde.yaml").write_text(preset.format("Du bist wach."), "utf-8")
+    written(folder, text, repeats="2")
+    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    assert status != 0
+    assert "preamble changed since mine-chat-a-here-s1 began" in err
+    (folder / "müde.yaml").write_text(preset.format("Du bist müde."), "utf-8")
+
+    (folder / "mine.yaml").write_text(OWN.replace("Mine", "Another one"), "utf-8")
+    status, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    assert status != 0
+    assert "the paradigm mine.yaml has changed since mine-chat-a-here-s1 began" in err
+    assert len(tap.requests) == before
+    (folder / "mine.yaml").write_text(OWN, "utf-8")
+    assert run("replay", "--set-file", path, "--data", tmp_path / "data")[0] == 0
+    assert len(tap.requests) == 2 * before
+
+
+def test_names_of_ones_own_and_repeats_are_told_apart_in_figures(run: Run, tap: Tap, tmp_path: Path) -> None:
+    text = "agents: chat:a@here\nparadigms: {vsr: {trials: 1, set: {list_length: 2}}}\nrepeats: 2\nsettings: {x: {label: as at home}, y: {temperature: 0}}\n"
+    assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0
+    labels = {read_session(folder)["agent_settings"]["label"] for folder in find_sessions([tmp_path / "data"])}
+    assert labels == {"as at home, repeat 1", "as at home, repeat 2", "y, repeat 1", "y, repeat 2"}
+
+
+def test_the_model_that_reads_replies_counts_for_the_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
+    """Its tokens are among those of the set, and what it takes in one session is not there for the next."""
+    text = "agents: [chat:a@here, chat:b@here]\nparadigms: {vsr: {trials: 2, set: {list_length: 2}}}\ncare: {concurrency: 1}\n"
+    text += "settings: {read: {extraction: model, judge: judge@here, reask: 0}}\n"
+    lab.says = "who knows"
+    lab.tokens = 299
+    path = written(tmp_path, text)
+    assert run("replay", "--set-file", path, "--data", tmp_path / "whole")[0] == 0
+    assert [request.body["model"] for request in tap.requests].count("judge") == 8
+    assert "2 done; 4,800 tokens" in run("replay", "--set-file", path, "--data", tmp_path / "whole", "--status")[1]
+    tap.requests.clear()
+    written(tmp_path, text, budget="{max_tokens: 2400}")
+    assert run("replay", "--set-file", path, "--data", tmp_path / "some")[0] != 0
+    assert len(tap.requests) == 8, "one session takes the whole budget"
+
+
+def test_a_set_runs_once_at_a_time(run: Run, tap: Tap, tmp_path: Path) -> None:
+    path = written(tmp_path, "agents: ideal\nparadigms: {vsr: {trials: 1}}\n")
+    (tmp_path / "data" / ".sets" / "models").mkdir(parents=True)
+    with only_writer(tmp_path / "data" / ".sets" / "models"):
+        status, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    assert status != 0
+    assert "models runs in" in err
+    assert run("replay", "--set-file", path, "--data", tmp_path / "data")[0] == 0
+
+
+def test_the_work_beside_the_sessions_grows_with_their_number_and_not_with_its_square(
+    run: Run, tap: Tap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[Path] = []
+    read = evaluation_set.read_events
+
+    def counted(folder: Path) -> Any:
+        reads.append(folder)
+        return read(folder)
+
+    monkeypatch.setattr(evaluation_set, "read_events", counted)
+    text = "agents: [ideal, chance, 'capacity:1', 'capacity:2', 'capacity:3']\nparadigms: {vsr: {trials: 1}, cd: {trials: 1}}\n"
+    assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0
+    assert len(reads) <= 2 * 10
+
+
+def test_a_report_says_how_many_sessions_it_lacks(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
+    lab.refuses.add("a")
+    path = written(tmp_path, "agents: [chat:a@here, ideal]\nparadigms: {vsr: {trials: 2}}\n")
+    _, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data", "--report", tmp_path / "report")
+    assert "The report has the 1 session that is done; 1 of the set is not in it." in err

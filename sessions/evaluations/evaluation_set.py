@@ -1,0 +1,380 @@
+"""A set of sessions: models x paradigms x settings x repeats, with one budget.
+
+The progress of a set is read from its sessions: the record of each says to which set and which entry it belongs. So the file may grow, and nothing can
+contradict the sessions. What is over stays, what was begun goes on, and what is new begins.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ...agents.base import Agent
+from ...agents.chat.open_request import beside
+from ...agents.chat.settings import ChatSettings
+from ...core.agent_kinds import CHAT
+from ...core.atomic_files import TakenError, only_writer
+from ...core.errors import ParadigmError, Problem, SpanLabError
+from ...core.json_values import as_levels, as_object
+from ...core.worker_pool import SerialPool
+from ...paradigms.identity import canonical, digest
+from ...paradigms.language.diagnostics import in_order
+from ...paradigms.language.extends import in_library
+from ...paradigms.language.yaml_source import read
+from ..agent_checks import settings_of
+from ..chosen_trials import ChosenTrials, choose_trials
+from ..conduct import Watcher, agent_again, carry_out, make_machine, prepare
+from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
+from ..session import Session, begin, complete, reopen
+from ..transcripts import Transcript, chat_settings_of
+from .set_file import read_set
+
+#: under which key a session's record says to which set it belongs
+KEY = "evaluation"
+
+State = Literal["done", "stopped", "begun", "waiting"]
+
+
+def _is_chat(agent: str) -> bool:
+    return agent.partition(":")[0] == CHAT.name
+
+
+def _shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that shape the trials and the answers: a label is a name for them."""
+    return {name: value for name, value in settings.items() if name != "label"}
+
+
+def _silent(sentence: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One session of a set.
+
+    Parameters
+    ----------
+    agent, paradigm : as the file names them
+    settings : their name in the file; empty for agents that have none, and where the file has none
+    repeat : which repetition, from 1
+    chat : settings of the chat model
+    id : the same for the same session, whatever else is in the file
+    """
+
+    agent: str
+    paradigm: str
+    settings: str
+    repeat: int
+    chat: Mapping[str, Any]
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one session of a set is.
+
+    Parameters
+    ----------
+    folder : of the session; None before it begins
+    trials, failed : finished, and not obtained
+    planned : trials in all
+    cost, tokens : so far
+    why : what has stopped it
+    """
+
+    entry: Entry
+    state: State
+    folder: Path | None = None
+    trials: int = 0
+    failed: int = 0
+    planned: int = 0
+    cost: float | None = None
+    tokens: int = 0
+    why: str = ""
+
+
+class EvaluationSet:
+    """The sessions of a set file.
+
+    Parameters
+    ----------
+    path : the file
+    data : folder for the sessions
+
+    Raises
+    ------
+    ParadigmError
+        with everything that is wrong with the file, by line.
+    """
+
+    def __init__(self, path: Path, data: Path) -> None:
+        self._document = document = read(path, str(path))
+        self.file, self._places = found, _ = read_set(document)
+        self._data, self._name, self._folder = data, path.stem, path.parent
+        self._trials: dict[str, ChosenTrials] = {}
+        unknown = [name for name in found.prices if name not in found.agents]
+        twice = [name for name in found.agents if found.agents.count(name) > 1]
+        chats = any(map(_is_chat, found.agents))
+        problems = [document.problem(("prices", name), f"'{name}' is none of the agents above") for name in unknown]
+        problems += [document.problem(("agents",), f"'{twice[0]}' is named twice")] if twice else []
+        problems += [
+            document.problem((key,), f"{key} are for chat models, and there is none among the agents")
+            for key in ("settings", "repeats", "budget", "prices", "care")
+            if not chats and key in (document.data or {})
+        ]
+        shapes: dict[str, str] = {}
+        for name, settings in found.settings.items() if chats else ():
+            if "repeat" in settings:
+                problems.append(document.problem(("settings", name, "repeat"), "repeat is counted by repeats of this file: leave it out"))
+            alike = shapes.setdefault(digest(_shaping(settings)), name)
+            if alike != name:
+                problems.append(document.problem(("settings", name), f"these are the same settings as '{alike}': leave them out, or use repeats"))
+        if problems:
+            raise ParadigmError(in_order(problems))
+        self.entries = list(self._entries())
+
+    def _entries(self) -> Iterator[Entry]:
+        file = self.file
+        for paradigm, agent in itertools.product(file.paradigms, file.agents):
+            chat = _is_chat(agent)
+            for settings, repeat in itertools.product(file.settings, range(1, file.repeats + 1)) if chat else [("", 1)]:
+                given = dict(file.settings[settings]) if chat else {}
+                number = {"repeat": repeat} if repeat > 1 else {}
+                key = digest([agent, paradigm, file.paradigms[paradigm].model_dump(), {**_shaping(given), **number}, repeat, file.seed], length=16)
+                name = str(given.get("label") or (settings if len(file.settings) > 1 else ""))
+                label = ", ".join(filter(None, (name, f"repeat {repeat}" if file.repeats > 1 else "")))
+                chosen = {**beside(self._folder, given), **number, **({"label": label} if label else {})} if chat else {}
+                yield Entry(agent, paradigm, settings, repeat, chosen, key)
+
+    def progress(self) -> list[Progress]:
+        """How far every session is, by what is recorded."""
+        begun: dict[str, Path] = {}
+        for folder in find_sessions([self._data]) if any(self._data.glob("*/session.json")) else ():
+            noted = as_object(dict(read_session(folder)).get(KEY))
+            if noted:
+                begun.setdefault(str(noted.get("entry")), folder)
+        return [self._of(entry, begun.get(entry.id)) for entry in self.entries]
+
+    def _of(self, entry: Entry, folder: Path | None) -> Progress:
+        if folder is None:
+            return Progress(entry, "waiting")
+        info, events = read_session(folder), read_events(folder)
+        over = complete(folder)
+        # of a session that was killed the replies tell, and not the account of an earlier part
+        chat = info["agent_kind"] == CHAT.name
+        account = info["account"] if over and "account" in info else Transcript(folder).account() if chat else {}
+        # what the model has taken, what the one that reads its replies has taken, and what is in a batch
+        parts = [part for part in (account, account.get("judge"), account.get("in_batches")) if part]
+        costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
+        ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
+        return Progress(
+            entry,
+            "done" if over else "stopped" if ended is not None and ended["event"] == "interrupted" else "begun",
+            folder,
+            sum(not is_practice(key) for key in finished_trials(events)),
+            len(failed_trials(events)),
+            len(info["plan"]),
+            math.fsum(costs) if costs else None,
+            sum(part.get(name, 0) for part in parts for name in ("prompt_tokens", "completion_tokens", "tokens_at_most")),
+            "" if over or ended is None or ended["event"] != "interrupted" else str(ended.get("why", "")),
+        )
+
+    def chosen(self, paradigm: str) -> ChosenTrials:
+        """The trials of a paradigm, the same for everybody; a file of one's own lies beside the set file."""
+        if paradigm not in self._trials:
+            wanted = self.file.paradigms[paradigm]
+            levels = {name: as_levels(value) for name, value in wanted.set.items()}
+            source = paradigm if in_library(paradigm) else str(self._folder / paradigm)
+            self._trials[paradigm] = choose_trials(
+                source, seed=self.file.seed, levels=levels, trials=wanted.trials, design=wanted.design, generator=wanted.generator
+            )
+        return self._trials[paradigm]
+
+    def _care(self, spent: tuple[float, int]) -> dict[str, Any]:
+        """How servers are treated, with what is left of the budget as the limit of one session."""
+        budget = self.file.budget
+        left: dict[str, Any] = {}
+        if budget.max_cost is not None:
+            left["max_cost"] = budget.max_cost - spent[0]
+        if budget.max_tokens is not None:
+            left["max_tokens_in_all"] = budget.max_tokens - spent[1]
+        return {**self.file.care, **left}
+
+    def _exhausted(self, spent: tuple[float, int]) -> str:
+        budget = self.file.budget
+        if budget.max_cost is not None and spent[0] >= budget.max_cost:
+            return f"max_cost {budget.max_cost:g} of the set is reached"
+        if budget.max_tokens is not None and spent[1] >= budget.max_tokens:
+            return f"max_tokens {budget.max_tokens} of the set is reached"
+        return ""
+
+    def _agent(self, entry: Entry, care: Mapping[str, Any], say: Callable[[str], None]) -> Agent:
+        chat, prices = _is_chat(entry.agent), self.file.prices.get(entry.agent)
+        return make_machine(entry.agent, self.file.seed, entry.chat if chat else None, care if chat else None, prices, say, self.chosen(entry.paradigm))
+
+    def check(self, watcher: Watcher) -> dict[str, float]:
+        """Make every agent of what has not begun, and try out and estimate its session, before the first one begins: a slip in the last entry shows at once.
+
+        Returns
+        -------
+        what these sessions are going to take: ``sessions``, ``requests``, ``tokens`` and ``cost``
+
+        Raises
+        ------
+        ParadigmError
+            for what is wrong with the paradigms and the settings, by line.
+        SpanLabError
+            for what else is wrong, with the entry.
+        """
+        progress = self.progress()
+        waiting = [one.entry for one in progress if one.state == "waiting"]
+        self._check_parts(waiting)
+        begun = [(one.entry, read_session(one.folder)) for one in progress if one.folder is not None]
+        found = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
+        quiet = replace(watcher, say=_silent)
+        # repeats are alike
+        for _, repeats in itertools.groupby(waiting, lambda entry: (entry.paradigm, entry.agent, entry.settings)):
+            entry, *others = repeats
+            chosen = self.chosen(entry.paradigm)
+            try:
+                agent = self._agent(entry, self._care((0.0, 0)), quiet.say)
+                request = prepare(agent, chosen, chosen.request(), quiet.say)
+            except SpanLabError as error:
+                raise SpanLabError(f"{named(entry)}: {error}") from None
+            agent.close()
+            for other, info in begun:
+                self._check_alike(entry, settings_of(agent), other, info)
+            estimate: Any = request.extra.get("estimate", {})
+            sessions = 1 + len(others)
+            found["sessions"] += sessions
+            found["requests"] += sessions * estimate.get("requests", 0)
+            found["tokens"] += sessions * (estimate.get("prompt_tokens", 0) + estimate.get("completion_tokens", 0))
+            found["cost"] += sessions * (estimate.get("cost") or 0.0)
+        return found
+
+    def _check_parts(self, waiting: Sequence[Entry]) -> None:
+        """Check the paradigms and settings that are still needed.
+
+        Raises
+        ------
+        ParadigmError
+            with everything that is wrong with them, by line.
+        """
+        problems: list[Problem] = []
+        for name in dict.fromkeys(entry.paradigm for entry in waiting):
+            try:
+                self.chosen(name)
+            except ParadigmError as error:
+                problems += error.problems
+            except SpanLabError as error:
+                problems.append(self._document.problem(self._places[name], str(error)))
+        for name, chat in {entry.settings: entry.chat for entry in waiting if _is_chat(entry.agent)}.items():
+            try:
+                ChatSettings.read(chat)
+            except ParadigmError as error:
+                problems += error.problems
+            except SpanLabError as error:
+                problems.append(self._document.problem(("settings", name), str(error).removeprefix("chat settings: ")))
+        if problems:
+            raise ParadigmError(in_order(problems))
+
+    def _check_alike(self, entry: Entry, settings: Mapping[str, Any], other: Entry, info: Mapping[str, Any]) -> None:
+        """Make sure that a session which is to begin has what is the same in one that has begun: paradigms and settings are also in files, which may change.
+
+        Parameters
+        ----------
+        settings : of its agent
+        info : the record of the other session
+
+        Raises
+        ------
+        SpanLabError
+            when it has not.
+        """
+        if entry.paradigm == other.paradigm and info["paradigm_hash"] != self.chosen(entry.paradigm).paradigm.hash:
+            raise SpanLabError(
+                f"{named(entry)}: the paradigm {entry.paradigm} has changed since {info['session']} began, so that trials would not be the same for all. "
+                "Restore the file, or begin the set in another folder (--data)"
+            )
+        if (entry.agent, entry.settings) == (other.agent, other.settings) and _is_chat(entry.agent):
+            now, then = (_shaping(chat_settings_of({"agent_settings": one})) for one in (settings, info["agent_settings"]))
+            changed = [name for name in now if name in then and canonical(now[name]) != canonical(then[name]) and name not in ("preset", "repeat")]
+            if changed:
+                raise SpanLabError(
+                    f"{named(entry)}: {' and '.join(changed)} changed since {info['session']} began (a preset, or another file that the settings name). "
+                    "Restore the file, or begin the set in another folder (--data)"
+                )
+
+    def run(self, watcher: Watcher) -> Sequence[Progress]:
+        """Take every session that is not over. One that a model refuses is left behind with its reason, and the others go on; a budget that is reached ends the
+        set.
+
+        Returns
+        -------
+        how far every session is
+
+        Raises
+        ------
+        SpanLabError
+            when it is interrupted, and when the same set runs in the same folder already.
+        """
+        lock = self._data / ".sets" / self._name
+        try:
+            lock.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SpanLabError(f"cannot write sessions to {self._data}: {error.strerror or error}; choose another folder with --data") from None
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(only_writer(lock))
+            except TakenError:
+                raise SpanLabError(f"{self._name} runs in {self._data} already; --status shows how far it is") from None
+            return self._run(watcher)
+
+    def _run(self, watcher: Watcher) -> Sequence[Progress]:
+        reasons: dict[str, str] = {}
+        progress = {one.entry.id: one for one in self.progress()}
+        for entry in self.entries:
+            one = progress[entry.id]
+            if one.state == "done":
+                continue
+            others = [other for other in progress.values() if other is not one]
+            spent = sum(other.cost or 0.0 for other in others), sum(other.tokens for other in others)
+            ended = self._exhausted(spent) if _is_chat(entry.agent) else ""
+            if ended:
+                reasons[entry.id] = ended
+                continue
+            folder = one.folder
+            try:
+                session, agent, fresh = self._opened(one, self._care(spent), watcher)
+                folder = session.folder
+                carry_out(session, agent, watcher, SerialPool(), fresh=fresh)
+            except SpanLabError as error:
+                if str(error).startswith("interrupted"):
+                    raise SpanLabError("interrupted; what is finished is saved. The same command goes on") from None
+                reasons[entry.id] = str(error).partition("\n")[0]
+                watcher.say(f"{named(entry)}: {reasons[entry.id]}")
+            progress[entry.id] = self._of(entry, folder if folder is not None and folder.exists() else None)
+        return [replace(one, why=one.why or reasons.get(one.entry.id, "")) for one in progress.values()]
+
+    def _opened(self, one: Progress, care: Mapping[str, Any], watcher: Watcher) -> tuple[Session, Agent, bool]:
+        """The session of an entry with its agent: a new one, or the one that was begun; and whether it is new."""
+        if one.folder is not None:
+            session, agent = agent_again(reopen(one.folder), care, self.file.prices.get(one.entry.agent), watcher.say)
+            return session, agent, False
+        chosen = self.chosen(one.entry.paradigm)
+        agent = self._agent(one.entry, care, watcher.say)
+        request = prepare(agent, chosen, chosen.request(), watcher.say)
+        noted = {"set": self._name, "entry": one.entry.id, "settings": one.entry.settings, "repeat": one.entry.repeat}
+        request = replace(request, extra={**request.extra, KEY: noted})
+        return begin(self._data, chosen.paradigm, agent, chosen.plan, request), agent, True
+
+
+def named(entry: Entry) -> str:
+    """An entry in words."""
+    parts = [entry.agent, entry.paradigm, entry.settings, f"repeat {entry.repeat}" if entry.repeat > 1 else ""]
+    return ", ".join(filter(None, parts))
