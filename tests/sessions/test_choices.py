@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,14 @@ import pandas as pd
 import pytest
 from chat_likelihoods import END, like_vllm, probability, prompt_of
 from chat_servers import Answer, Request, Tap, listening
+from forged_truth import forged
 from session_tools import AtTheWindow, Guessing, take
 
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
 from spanlab.analysis.model_vs_human.choice_bits import blind_bits, choice_bits, clustered
-from spanlab.paradigms import Percept, Step, Trial, Truth, load_paradigm
+from spanlab.paradigms import Percept, load_paradigm
+from spanlab.sessions import replaying
 from spanlab.sessions.evaluations.choices import INFO, TABLE
 
 Run = Callable[..., Any]
@@ -100,29 +101,6 @@ def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(run: Run, tmp_path: 
     assert len(table(out)) == 6
 
 
-class Forged:
-    """Trials whose truth is another one, whatever is shown."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from spanlab.sessions import replaying
-
-        compile_ = replaying.compile_trial
-
-        def forged(*arguments: Any) -> Trial:
-            trial = compile_(*arguments)
-            return replace(trial, steps=tuple(map(self.step, trial.steps)), set_size=None)
-
-        monkeypatch.setattr(replaying, "compile_trial", forged)
-
-    @staticmethod
-    def step(step: Step) -> Step:
-        ask = step.percept.ask
-        if ask is None:
-            return step
-        random = np.random.RandomState(1)
-        return replace(step, truth=Truth(next(other for other in (ask.kind.guess(random) for _ in range(100)) if other != step.truth.answer)))
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -139,7 +117,8 @@ def test_no_request_depends_on_what_is_right(run: Run, server: Tap, tmp_path: Pa
     assert score(run, folder, "--concurrency", "1", *more, "-o", tmp_path / "true")[0] == 0
     asked = [request.body for request in server.requests]
     server.requests.clear()
-    Forged(monkeypatch)
+    compile_ = replaying.compile_trial
+    monkeypatch.setattr(replaying, "compile_trial", lambda *arguments: forged(compile_(*arguments)))
     assert score(run, folder, "--concurrency", "1", *more, "-o", tmp_path / "forged")[0] == 0
     assert json.dumps([request.body for request in server.requests]) == json.dumps(asked)
     assert asked

@@ -225,14 +225,14 @@ def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
     path = written(folder, text)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    status, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status == 0, err
     assert tap.requests[0].body["messages"][0]["content"].startswith("Du bist müde.")
     before = len(tap.requests)
 
     (folder / "müde.yaml").write_text(preset.format("Du bist wach."), "utf-8")
     written(folder, text, repeats="2")
-    status, out, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    status, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status != 0
     assert "preamble changed since mine-chat-a-here-s1 began" in err
     (folder / "müde.yaml").write_text(preset.format("Du bist müde."), "utf-8")

@@ -12,13 +12,14 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_trials import HERE
+from forged_truth import forge_sessions
 from paradigm_texts import ANSWERS
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.messages import Reply, Request
 from spanlab.agents.chat.transport.faults import Departures
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, PlannedTrial, Step, Trial, Truth, load_paradigm, plan_session
+from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
@@ -189,30 +190,6 @@ def test_examples_are_trials_of_their_own_with_the_right_answers(tmp_path: Path)
     assert all(one.same for one in drawn), "pictures of examples are drawn anew, too"
 
 
-class Forged:
-    """Trials whose truth is another one, whatever is shown."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, which: Callable[[PlannedTrial], bool]) -> None:
-        compile_ = Runner.compile
-
-        def forged(runner: Runner, planned: PlannedTrial) -> Trial:
-            trial = compile_(runner, planned)
-            return replace(trial, steps=tuple(map(self.step, trial.steps)), set_size=None) if which(planned) else trial
-
-        monkeypatch.setattr(Runner, "compile", forged)
-
-    @staticmethod
-    def step(step: Step) -> Step:
-        ask = step.percept.ask
-        if ask is None:
-            return step
-        import numpy as np
-
-        random = np.random.RandomState(1)
-        others = (ask.kind.guess(random) for _ in range(100))
-        return replace(step, truth=Truth(next(other for other in others if other != step.truth.answer)))
-
-
 PROTOCOLS: list[dict[str, Any]] = [
     {"practice": "feedback"},
     {"conversation": "session"},
@@ -240,7 +217,7 @@ def test_no_request_depends_on_what_is_right_in_a_trial_that_is_scored(
     say = steady("1", "2", "same", "left", "1 2", "2 3", "30")
     plan = plan_session(paradigm, seed=4, levels=paradigm_levels(paradigm), trials=4, design=SessionDesign())
     _, asked = take(tmp_path / "true", paradigm, plan, say, settings)
-    Forged(monkeypatch, lambda planned: not planned.practice)
+    forge_sessions(monkeypatch)
     _, forged = take(tmp_path / "forged", paradigm, plan, say, settings)
     assert json.dumps(forged) == json.dumps(asked)
 
@@ -252,7 +229,7 @@ def paradigm_levels(paradigm: Paradigm) -> dict[str, list[Any]]:
 def test_of_practice_nothing_is_told_but_the_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"practice": "feedback", "conversation": "session", "examples": 1}
     _, asked = take(tmp_path / "true", CD, FEW, steady("same"), settings)
-    Forged(monkeypatch, lambda planned: planned.practice)
+    forge_sessions(monkeypatch, lambda planned: planned.practice)
     _, forged = take(tmp_path / "forged", CD, FEW, steady("same"), settings)
 
     def bare(conversations: list[list[dict[str, Any]]]) -> str:

@@ -12,6 +12,7 @@ import pytest
 from chat_likelihoods import END, distribution, letters_of, like_completions, like_vllm, probability, prompt_of, scores
 from chat_servers import Answer, Request, listening
 from chat_stub import completion
+from forged_truth import forge_sessions
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.likelihoods import Scorer
@@ -104,6 +105,29 @@ def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, convers
     assert len(tap.requests) == 44 + 1
     assert len(recorded(session)) == 4
     assert len([line for line in read_transcript(session.folder) if is_reply(line)]) == 44
+
+
+def likeliest(request: Request) -> Answer:
+    """The likeliest first tokens, the same for every request."""
+    told = [{"token": digit, "logprob": math.log(0.1)} for digit in DIGITS]
+    choice = {"message": {"content": "1"}, "finish_reason": "stop", "logprobs": {"content": [{**told[0], "top_logprobs": told}]}}
+    return 200, "application/json", json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode()
+
+
+@pytest.mark.parametrize(("way", "server"), [("prompt", like_vllm), ("echo", like_completions), ("top", likeliest)])
+def test_no_request_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, server: Any) -> None:
+    """Nor does what is recorded of the probabilities: they are of all allowed answers, in the order of the question."""
+    settings = {"likelihoods": way, "conversation": "session", "examples": 1}
+    with listening(server) as tap:
+        true = take(tmp_path / "true", tap.base_url, **settings)
+        asked = [request.body for request in tap.requests]
+        tap.requests.clear()
+        forge_sessions(monkeypatch)
+        other = take(tmp_path / "forged", tap.base_url, **settings)
+    assert json.dumps([request.body for request in tap.requests]) == json.dumps(asked)
+    assert len(asked) == 4 * (2 if way == "top" else 11)
+    assert recorded(other) == recorded(true)
+    assert read_responses(other.folder)["correct_answer"].tolist() != read_responses(true.folder)["correct_answer"].tolist()
 
 
 def replies_to(kind: Any, scorer: Scorer, answer: Any) -> list[Reply]:

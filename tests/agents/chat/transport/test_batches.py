@@ -17,13 +17,13 @@ import pandas as pd
 import pytest
 from chat_batches import BatchServer, batch_server
 from command_line import Run, complaint
+from forged_truth import forge_sessions
 from session_tools import MEASURED, command
 
 from spanlab.agents import make_agent
 from spanlab.agents.chat.transport import batch_store
 from spanlab.agents.chat.transport.batch_store import BatchStore
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import PlannedTrial, Step, Trial, Truth
 from spanlab.sessions import Runner, read_responses, read_session
 from spanlab.sessions.record.reader import failed_trials, read_events
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
@@ -86,31 +86,13 @@ def test_a_session_in_a_batch_is_the_same_session_at_half_the_price(run: Run, se
     assert "fetched" in run("batch", FOLDER)[1]
 
 
-class Forged:
-    """Trials whose truth is another one, whatever is shown."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        compile_ = Runner.compile
-
-        def forged(runner: Runner, planned: PlannedTrial) -> Trial:
-            trial = compile_(runner, planned)
-            return replace(trial, steps=tuple(map(self.step, trial.steps)), set_size=None)
-
-        monkeypatch.setattr(Runner, "compile", forged)
-
-    @staticmethod
-    def step(step: Step) -> Step:
-        ask = step.percept.ask
-        return step if ask is None else replace(step, truth=Truth("same" if step.truth.answer == "different" else "different"))
-
-
 @pytest.mark.parametrize("settings", [[], ["--chat", "examples=2", "--chat", "view=both", "--chat", "image_px=96", "--chat", "vision_check=off"]])
 def test_no_line_of_a_batch_depends_on_what_is_right(run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch, settings: list[str]) -> None:
     assert run(*CD, "--batch", *QUICK, *settings)[0] == 0
     true = [server.files[made.file] for made in server.batches]
     server.batches.clear()
     right = read_responses(FOLDER)["correct_answer"].tolist()
-    Forged(monkeypatch)
+    forge_sessions(monkeypatch)
     assert run(*CD, "--batch", *QUICK, *settings, "--data", "forged")[0] == 0
     assert read_responses(Path("forged") / FOLDER.name)["correct_answer"].tolist() != right
     assert [server.files[made.file] for made in server.batches] == true

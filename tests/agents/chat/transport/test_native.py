@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from chat_servers import Answer, Request, Tap, listening
+from forged_truth import forge_sessions
 
 from spanlab.agents.chat import ChatAgent, ChatSettings
 from spanlab.agents.chat.transport.endpoint import Endpoint
@@ -19,7 +19,7 @@ from spanlab.agents.chat.transport.native import native_hook
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError
 from spanlab.core.extras import installed
-from spanlab.paradigms import PlannedTrial, Step, Trial, Truth, load_paradigm, plan_session
+from spanlab.paradigms import PlannedTrial, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, find_sessions, read_responses, read_session, reopen
 from spanlab.sessions.transcripts import Transcript
@@ -322,27 +322,6 @@ def test_what_was_interrupted_goes_on_with_the_same_interface(server: Server, ru
     assert reopen(folder).info["agent"] == server.agent
 
 
-class Forged:
-    """Trials whose truth is another one, whatever is shown."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        compile_ = Runner.compile
-
-        def forged(runner: Runner, planned: PlannedTrial) -> Trial:
-            trial = compile_(runner, planned)
-            return trial if planned.practice else replace(trial, steps=tuple(map(self.step, trial.steps)), set_size=None)
-
-        monkeypatch.setattr(Runner, "compile", forged)
-
-    @staticmethod
-    def step(step: Step) -> Step:
-        ask = step.percept.ask
-        if ask is None:
-            return step
-        random = np.random.RandomState(1)
-        return replace(step, truth=Truth(next(other for other in (ask.kind.guess(random) for _ in range(100)) if other != step.truth.answer)))
-
-
 def test_no_request_depends_on_what_is_right(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"practice": "feedback", "conversation": "session", "examples": 1}
     plan = plan_session(CD, seed=4, levels={"set_size": [2], "retention_steps": [6]}, trials=3)
@@ -351,7 +330,7 @@ def test_no_request_depends_on_what_is_right(server: Server, tmp_path: Path, mon
     take(tmp_path / "true", server, settings, plan, CD)
     asked = [request.body for request in server.tap.requests]
     server.tap.requests.clear()
-    Forged(monkeypatch)
+    forge_sessions(monkeypatch)
     take(tmp_path / "forged", server, settings, plan, CD)
     assert json.dumps([request.body for request in server.tap.requests]) == json.dumps(asked)
     assert len(asked) > 3
