@@ -44,7 +44,11 @@ class Scoring:
         """How probable the model holds the answers to a question; None where that cannot be told of it."""
         if not self.scorer.scores(kind):
             return None
-        replies = [await obtained(self.replies, request, question, bearable) for request in self.scorer.requests(kind, asked)]
+        replies: list[Reply] = []
+        for request in self.scorer.requests(kind, asked):
+            replies.append(await obtained(self.replies, request, question, bearable))
+            if self.read:
+                self.scorer.check(replies[-1])  # a server that tells nothing is not asked for every answer
         return self.scorer.read(kind, replies) if self.read else None
 
 

@@ -113,6 +113,20 @@ class Scorer:
     def _identity(self, asked: Request, answer: str | None) -> str:
         return chained(asked.identity, ["likelihoods", self._way, self._settings.template, answer])
 
+    def check(self, reply: Reply) -> None:
+        """Make sure that a reply tells what was asked for.
+
+        Raises
+        ------
+        SpanLabError
+            when the server does not tell it.
+        """
+        if self._way == "top":
+            if reply.first_logprobs is None:
+                raise SpanLabError(f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}")
+        elif not isinstance(reply, ScoredReply) or reply.echoed is None:
+            raise SpanLabError(f"the server does not say how probable what it was sent is: {_REASONS['none given']}")
+
     def read(self, kind: ResponseKind, replies: Sequence[Reply]) -> Likelihoods | None:
         """What came back.
 
@@ -126,11 +140,10 @@ class Scorer:
             when the server does not tell it, or cuts the conversation into other tokens once an answer follows.
         """
         answers = kind.written_answers()
+        for reply in replies:
+            self.check(reply)
         if self._way == "top":
-            return _of_first(kind, replies[0])
-        echoes = [reply.echoed if isinstance(reply, ScoredReply) else None for reply in replies]
-        if any(echo is None for echo in echoes):
-            raise SpanLabError(f"the server does not say how probable what it was sent is: {_REASONS['none given']}")
+            return _of_first(kind, replies[0].first_logprobs or {})
         before, *after = [_Echo(reply.echoed_of, reply.echoed) for reply in replies if isinstance(reply, ScoredReply) and reply.echoed is not None]
         continuations = [_after(before, one) for one in after]
         tails = [_tail(answer, tokens) for answer, tokens in zip(answers, continuations, strict=True)]
@@ -183,18 +196,16 @@ def _sum(tokens: Sequence[tuple[str, float | None]], tail: int) -> float:
     return min(0.0, math.fsum(value for value in values if value is not None))
 
 
-def _of_first(kind: ResponseKind, reply: Reply) -> Likelihoods | None:
-    """What the likeliest first tokens of a reply tell; of what is not among them it is known that it is not a likelier than the least of them."""
-    if reply.first_logprobs is None:
-        raise SpanLabError(f"the server does not say how probable the first token of a reply is: {_REASONS['none given']}")
-    known = answer_logprobs(kind, reply.first_logprobs)
+def _of_first(kind: ResponseKind, first_logprobs: Mapping[str, float]) -> Likelihoods | None:
+    """What the likeliest first tokens of a reply tell; of what is not among them it is known that it is not likelier than the least of them."""
+    known = answer_logprobs(kind, first_logprobs)
     if known is None:
         return None
     missing = tuple(answer for answer in kind.written_answers() if answer not in known)
     if not missing:
         return Likelihoods(known, whole=False)
-    left = 1 - math.fsum(math.exp(value) for value in reply.first_logprobs.values())
-    at_most = min([*reply.first_logprobs.values(), math.log(left) if left > 0 else math.inf])
+    left = 1 - math.fsum(math.exp(value) for value in first_logprobs.values())
+    at_most = min([*first_logprobs.values(), math.log(left) if left > 0 else math.inf])
     return Likelihoods(known, missing, at_most, whole=False)
 
 

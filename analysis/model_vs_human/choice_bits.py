@@ -119,6 +119,60 @@ def choice_bits(table: Path | pd.DataFrame) -> ChoiceBits:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PeopleBits:
+    """Bits per choice of one model, over several sessions of people: means of the sessions' means.
+
+    Parameters
+    ----------
+    sessions, people : how many
+    model, chance, blind, below_chance, below_blind : as in :class:`ChoiceBits`
+    at_least : sessions of which the model's bits are a lower bound
+    """
+
+    sessions: int
+    people: int
+    model: Mean
+    chance: float
+    blind: float
+    below_chance: Mean
+    below_blind: Mean
+    at_least: int = 0
+
+    @override
+    def __str__(self) -> str:
+        bound = self.at_least > 0
+        text = (
+            f"{'at least ' if bound else ''}{self.model} bits per choice in {self.sessions:,} sessions of {self.people:,} "
+            f"{'person' if self.people == 1 else 'people'}, each session counting once; chance {self.chance:.2f}, blind guess {self.blind:.2f}; "
+            f"gain over chance {_gain(self.below_chance, bound)}, over the blind guess {_gain(self.below_blind, bound)} bits"
+        )
+        return f"{text} (in {self.at_least:,} no more is known than a bound)" if bound else text
+
+
+def over_people(some: Sequence[ChoiceBits], people: Sequence[str]) -> PeopleBits:
+    """Bits per choice of one model over several sessions, with intervals (95 %) for people like these.
+
+    Parameters
+    ----------
+    people : whose session each of them is
+    """
+
+    def mean(values: Sequence[float]) -> Mean:
+        return clustered(np.array(values), np.array(people))
+
+    return PeopleBits(
+        len(some),
+        len(set(people)),
+        mean([one.model.mean for one in some]),
+        math.fsum(one.chance for one in some) / len(some),
+        math.fsum(one.blind for one in some) / len(some),
+        mean([one.below_chance.mean for one in some]),
+        mean([one.below_blind.mean for one in some]),
+        sum(one.at_least > 0 for one in some),
+    )
+
+
 def blind_bits(answers: Sequence[str], sets: Sequence[str], allowed: Sequence[int]) -> np.ndarray:
     """Bits of each answer for somebody who knows the person's other answers to questions with the same allowed answers, and nothing else.
 

@@ -22,7 +22,7 @@ class PaidReplies:
     send : sends a request and gives the reply
     judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
     past : so many messages were sent in earlier trials, and are kept with these
-    scores : whether it is asked how probable answers are; of such a request nothing is kept but the answer
+    scores : whether it is asked how probable answers are; of such a request nothing is kept but the answer, and where the server did not tell, it is asked again
     """
 
     def __init__(self, send: Send, judge: str = "", past: int = 0, scores: bool = False) -> None:
@@ -35,7 +35,8 @@ class PaidReplies:
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal``, and take those that it already holds first."""
         self._journal = journal
-        self._stored = [line for line in journal.replies() if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores]
+        lines = [line for line in journal.replies() if line.get("judge", "") == self._judge and bool(line.get("scores")) == self._scores]
+        self._stored = [line for line in lines if _tells(line["reply"])] if self._scores else lines
 
     @property
     def replaying(self) -> bool:
@@ -84,6 +85,11 @@ class PaidReplies:
         if journal is not None:
             await journal.keep({**about, **goes_on, "sent": added, "reply": reply.model_dump(mode="json")})
         return reply
+
+
+def _tells(reply: Mapping[str, Any]) -> bool:
+    """Whether a kept reply says how probable something is."""
+    return (reply["echoed"] if "echoed" in reply else reply.get("first_logprobs")) is not None
 
 
 class _Noted:
