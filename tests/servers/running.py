@@ -13,6 +13,8 @@ from spanlab.agents.chat.servers.local import LocalServer
 from .environments import LLAMA_CPP, TRANSFORMERS, VLLM, Environment
 
 _HERE = Path(__file__).resolve().parent
+#: Nobody waits so long but for what hangs; a server that ends at its start is noticed, and a busy machine is no fault.
+LONG_S = 3600
 _MAKE = "import runpy\nsys.argv = {arguments!r}\nrunpy.run_path({script!r}, run_name='__main__')\n"
 
 
@@ -25,10 +27,10 @@ class _Server(LocalServer):
     #: The name of its model.
     model: str
 
-    def __init__(self, environment: Environment, timeout_s: float = 180) -> None:
+    def __init__(self, environment: Environment) -> None:
         if not environment.python.exists():
             pytest.skip(f"{environment.name} is not installed; 'make test-servers' installs it")
-        super().__init__(environment.name, f"delete {environment.home} and try again", timeout_s=timeout_s)
+        super().__init__(environment.name, f"delete {environment.home} and try again", timeout_s=LONG_S)
         self._python = environment.python
 
 
@@ -97,7 +99,7 @@ class PromptServer(_Server):
     model = "tiny-chat"
 
     def __init__(self) -> None:
-        super().__init__(VLLM, timeout_s=600)
+        super().__init__(VLLM)
 
     def program(self, folder: Path) -> tuple[Path, str, Sequence[str], Mapping[str, str]]:
         """One thread, and probabilities of every token."""

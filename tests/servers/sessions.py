@@ -12,18 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import session_tools
 from chat_servers import Tap
 from session_tools import MEASURED, command, take
 
+from servers.running import LONG_S
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import Paradigm, PlannedTrial, compile_trial
 from spanlab.sessions import Session, find_sessions, read_responses
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
 
 
+def spanlab(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own, which waits as long as a busy machine takes."""
+    patient = ["--care", f"timeout_s={LONG_S}"] if arguments[0] in ("replay", "score-choices") else []
+    return session_tools.spanlab(*arguments, *patient, timeout=LONG_S, **options)
+
+
 def agent(model: str, base_url: str, care: Mapping[str, Any] | None = None, **settings: Any) -> ChatAgent:
     """A chat agent that gives up at the first fault."""
-    return ChatAgent(model, ChatSettings.read(settings), Endpoint(base_url, key_variable=None), RequestLimits(**{"max_retries": 0, **(care or {})}))
+    request_limits = RequestLimits(**{"max_retries": 0, "timeout_s": LONG_S, **(care or {})})
+    return ChatAgent(model, ChatSettings.read(settings), Endpoint(base_url, key_variable=None), request_limits)
 
 
 def shortest(paradigm: Paradigm) -> Mapping[str, Any]:
@@ -57,7 +66,7 @@ def served_at(base_url: str) -> dict[str, str]:
 def killed_and_resumed(data: Path, tap: Tap, arguments: Sequence[str], every: int) -> tuple[Path, int]:
     """A session that is killed whenever ``every`` more replies are on the disk, and resumed until it is done; its folder, and how often it was killed."""
     kills = 0
-    todo = [*arguments, "--data", str(data)]
+    todo = [*arguments, "--care", f"timeout_s={LONG_S}", "--data", str(data)]
     while True:
         with (data.parent / f"said-{kills}.txt").open("w+", encoding="utf-8") as said:
             program = subprocess.Popen(command(*todo), env=served_at(tap.base_url), stdout=said, stderr=subprocess.STDOUT)
@@ -73,7 +82,7 @@ def killed_and_resumed(data: Path, tap: Tap, arguments: Sequence[str], every: in
         todo = ["resume", str(folder)]
 
 
-def _wait(program: subprocess.Popen[bytes], data: Path, until: int, timeout_s: float = 300) -> bool:
+def _wait(program: subprocess.Popen[bytes], data: Path, until: int, timeout_s: float = LONG_S) -> bool:
     """Whether the program came to its end before so many replies were there; else it is killed."""
     end = time.monotonic() + timeout_s
     while program.poll() is None:

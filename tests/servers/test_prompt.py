@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from chat_servers import Tap, recording
-from session_tools import spanlab, take
+from session_tools import take
 
 from servers.running import PromptServer
-from servers.sessions import agent, served_at, session
+from servers.sessions import agent, served_at, session, spanlab
 from spanlab.agents.registry import make_agent
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions.record.reader import read_events

@@ -13,11 +13,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_servers import Tap, recording
-from session_tools import spanlab, take
+from session_tools import take
 
 from servers import sessions
 from servers.running import TextServer
-from servers.sessions import killed_and_resumed, lasting, replies, served_at, session, shortest
+from servers.sessions import killed_and_resumed, lasting, replies, served_at, session, shortest, spanlab
 from spanlab.agents.chat import ChatAgent
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import SpanLabError

@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_servers import Request, Tap, recording
-from session_tools import spanlab
 
 from servers.running import VisionServer
-from servers.sessions import agent, killed_and_resumed, lasting, replies, served_at, session
+from servers.sessions import agent, killed_and_resumed, lasting, replies, served_at, session, spanlab
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import list_paradigms, load_paradigm
 from spanlab.sessions import read_responses, read_session
@@ -157,7 +156,7 @@ def test_bytes_that_are_no_text_go_through_everything(tap: Tap, tmp_path: Path) 
 def test_a_session_with_pictures_is_killed_and_resumed(tap: Tap, tmp_path: Path) -> None:
     settings = [word for name, value in {**PICTURES, "vision_check": "tokens", "reask": 1}.items() for word in ("--chat", f"{name}={value}")]
     taken = ["replay", "vsr", "--agent", f"chat:{VisionServer.model}", "--trials", "4", "--set", "list_length=3", "--concurrency", "2", *settings]
-    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url), timeout=600)
+    done = spanlab(*taken, "--data", tmp_path / "whole", env=served_at(tap.base_url))
     assert done.returncode == 0, done.stderr
     (whole,) = (tmp_path / "whole").iterdir()
     alone = len(tap.requests)
