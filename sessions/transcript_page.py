@@ -18,7 +18,7 @@ from ..agents.chat.cost.totals import describe_account
 from ..core.agent_kinds import CHAT
 from ..core.errors import SpanLabError
 from .record.reader import find_sessions, read_session
-from .transcripts import SentMessage, SentPicture, Talk, Transcript, Turn
+from .transcripts import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
 
 #: shorter lines than this, several of them, are a display in words and need letters of one width
 _DISPLAY_LINE = 60
@@ -44,7 +44,7 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
     """
     parts = _parted(read, keys)
     names = [output.name if not number else f"{output.stem}-{number + 1}{output.suffix}" for number in range(len(parts))]
-    pages = [_Page(name, part[0], part[-1]) for name, part in zip(names, parts, strict=True)]
+    pages = [_Page(name, part[0], part[-1], _counts(read, part)) for name, part in zip(names, parts, strict=True)]
     for number, part in enumerate(parts):
         text = _page(read, [_conversation(read, read.talk(key)) for key in part], back, pages, number)
         path = output.with_name(names[number])
@@ -58,11 +58,23 @@ def write_page(read: Transcript, keys: Sequence[str], output: Path, back: str = 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """One of several pages: its file, and the first and the last trial on it."""
+    """One of several pages: its file, the first and the last trial on it, and how many replies of each kind it has."""
 
     name: str
     first: str
     last: str
+    counts: Mapping[str, int]
+
+
+def _counts(read: Transcript, keys: Sequence[str]) -> Mapping[str, int]:
+    """How many replies of each kind some conversations have."""
+    return Counter(kind for key in keys for mark, again in read.outcomes(key) for kind in ("all", *_kinds(mark, again)))
+
+
+def _kinds(mark: Mark, again: bool) -> list[str]:
+    """The kinds of a reply: one in which no answer was found is unread; where nothing came of asking again, the answer is invalid."""
+    wrong, invalid = mark in ("wrong", "partly"), mark == "unread"
+    return [kind for kind, such in (("wrong", wrong), ("invalid", invalid), ("unread", again or invalid)) if such]
 
 
 def _parted(read: Transcript, keys: Sequence[str]) -> list[list[str]]:
@@ -115,7 +127,7 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     here, style = files("spanlab.sessions"), files("spanlab.core")
     info = read.session.info
-    counts = Counter(kind for one in conversations for turn in one["turns"] for kind in ("all", *turn["kinds"]))
+    counts, everywhere = pages[number].counts, {kind for page in pages for kind, count in page.counts.items() if count}
     settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}
     return environment.from_string(here.joinpath("transcript.html.jinja").read_text("utf-8")).render(
         css=style.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
@@ -131,7 +143,7 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         back=back,
         pages=pages,
         number=number,
-        filters=[(name, label, counts[name]) for name, label in _FILTERS if counts[name] or name == "all"],
+        filters=[(name, label, counts.get(name, 0)) for name, label in _FILTERS if name in everywhere or name == "all"],
         version=__version__,
     )
 
@@ -190,12 +202,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "correct": turn.correct_answer if turn.mark in ("wrong", "partly", "unread") else "",
         "warm_up": turn.warm_up,
         "again": turn.again,
-        # a reply in which no answer was found is unread; where nothing came of asking again, the answer is invalid
-        "kinds": [
-            *(["wrong"] if turn.mark in ("wrong", "partly") else []),
-            *(["invalid"] if turn.mark == "unread" else []),
-            *(["unread"] if turn.again or turn.mark == "unread" else []),
-        ],
+        "kinds": _kinds(turn.mark, turn.again),
     }
 
 

@@ -165,7 +165,18 @@ class Transcript:
 
     def replies(self, key: str) -> int:
         """How many replies a conversation has."""
-        return sum("judge" not in line and "scores" not in line for line in self._kept.get(key, ()))
+        return len(self._conversation_lines(key))
+
+    def outcomes(self, key: str) -> list[tuple[Mark, bool]]:
+        """What became of each reply of a conversation, and whether its question was put again, as :class:`Turn` has it; nothing is drawn for it."""
+        asked = {event["ask"]: event for event in self._steps.get(key, {}).values() if "ask" in event}
+        questions = [int(line.get("ask", 0)) for line in self._conversation_lines(key)]
+        again = [bool(ask) and ask == following for ask, following in zip(questions, [*questions[1:], None], strict=True)]
+        return [("" if repeated or ask not in asked else _mark(asked[ask]), repeated) for ask, repeated in zip(questions, again, strict=True)]
+
+    def _conversation_lines(self, key: str) -> list[Mapping[str, Any]]:
+        """The replies of a conversation: what a judge was asked, and how probable answers are, is not part of it."""
+        return [line for line in self._kept.get(key, ()) if "judge" not in line and "scores" not in line]
 
     def talk(self, key: str) -> Talk:
         """The conversation of a trial.
@@ -186,8 +197,7 @@ class Transcript:
             if start is not None
             else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         )
-        # what a judge was asked, and how probable answers are, is not part of the conversation
-        kept = [line for line in self._kept[key] if "judge" not in line and "scores" not in line]
+        kept = self._conversation_lines(key)
         turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
         turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
         lines = self._lines_of.get(key, [])
@@ -287,6 +297,17 @@ def totals_of(lines: Sequence[Mapping[str, Any]], kept: Mapping[str, Sequence[Ma
     return totals
 
 
+def _mark(event: Mapping[str, Any]) -> Mark:
+    """What became of an answer, by its record; empty for a rating, which is neither right nor wrong."""
+    scores: Sequence[Mapping[str, Any]] = event["scores"]
+    if event["value"] is None:
+        return "unread"
+    if all(score["correct"] is None for score in scores):
+        return ""
+    right = sum(bool(score["correct"]) for score in scores)
+    return "right" if right == len(scores) else "partly" if right else "wrong"
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A question, its answer, and the record of what was answered."""
@@ -303,16 +324,13 @@ class _Asked:
             return replace(turn, correct_answer=correct)
         value = as_tuple(event["value"])
         scores: Sequence[Mapping[str, Any]] = event["scores"]
-        right = sum(bool(score["correct"]) for score in scores)
-        rated = value is not None and all(score["correct"] is None for score in scores)
-        mark: Mark = "unread" if value is None else "" if rated else "right" if right == len(scores) else "partly" if right else "wrong"
         return replace(
             turn,
             extraction=str(notes.get("extraction", "")),
             answer="" if value is None else self.kind.write(value),
             correct_answer=correct,
-            mark=mark,
-            right=right,
+            mark=_mark(event),
+            right=sum(bool(score["correct"]) for score in scores),
             items=sum(score["correct_answer"] is not None for score in scores),
             warm_up=bool(notes.get("warm_up")),
         )

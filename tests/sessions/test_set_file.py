@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 from chat_servers import Answer, Request, Tap, listening
 from chat_stub import completion
+from session_tools import command
 
 from spanlab.core.atomic_files import only_writer
 from spanlab.sessions import find_sessions, read_responses, read_session
@@ -301,3 +305,50 @@ def test_a_report_says_how_many_sessions_it_lacks(run: Run, lab: Lab, tap: Tap, 
     path = written(tmp_path, "agents: [chat:a@here, ideal]\nparadigms: {vsr: {trials: 2}}\n")
     _, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data", "--report", tmp_path / "report")
     assert "The report has the 1 session that is done; 1 of the set is not in it." in err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
+def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
+    """As in a lab: killed in the middle of a session, out of budget later, and at its end one report; nothing that was paid for is asked again."""
+    text = (
+        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\nparadigms:\n- vsr: {trials: 4, set: {list_length: 3}}\n- cd: {trials: 4, set: {set_size: 2}}\n"
+        "settings:\n  schlicht: {temperature: 0}\n  geübt: {practice: none, preamble: Sie sind geübt.}\nrepeats: 2\ncare: {concurrency: 2}\n"
+    )
+    lab.refuses.add("never")
+    lab.tokens = 99
+    path, data = written(tmp_path, text), tmp_path / "data"
+    program = subprocess.Popen(command("replay", "--set-file", path, "--data", data), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(tap.requests) < 30:
+        assert program.poll() is None
+        time.sleep(0.02)
+    program.kill()
+    program.wait()
+    killed = sum(request.body["model"] != "never" for request in tap.requests)
+    status, out, _ = run("replay", "--set-file", path, "--data", data, "--status")
+    assert "1 begun" in out
+
+    written(tmp_path, text, budget="{max_tokens: 9000}")
+    status, out, err = run("replay", "--set-file", path, "--data", data, "--report", tmp_path / "some")
+    assert status != 0
+    assert "max_tokens 9000 of the set is reached" in out
+    assert "are not in it" in err
+    paid = sum(request.body["model"] != "never" for request in tap.requests)
+    assert 85 <= paid <= 92, "9,000 tokens, at 100 for each of the requests"
+
+    written(tmp_path, text)
+    status, out, err = run("replay", "--set-file", path, "--data", data, "--report", tmp_path / "report")
+    assert status != 0
+    assert "does not allow this key to use the model 'never'" in out
+    assert "8 waiting" in out
+    # two models, two settings, twice; four lists of three, and four displays; the judgements of changes are asked twice, since 2 is no answer
+    asked = 2 * 2 * 2 * (4 * 3 + 4 * 2)
+    sent = sum(request.body["model"] != "never" for request in tap.requests)
+    assert asked <= sent <= asked + 2, "no more than what was under way at the kill is asked twice"
+    assert killed < paid < sent
+    sessions = [read_session(folder) for folder in find_sessions([data])]
+    assert len(sessions) == 2 * (8 + 1)
+    lists = {tuple(read_responses(folder)["trial_id"]) for folder in find_sessions([data]) if read_session(folder)["paradigm"] == "vsr"}
+    assert len({tuple(sorted(set(one))) for one in lists}) == 1, "the same trials for all"
+    page = (tmp_path / "report" / "report.html").read_text("utf-8")
+    assert all(f"{name}, repeat {number}" in page for name in ("schlicht", "geübt") for number in (1, 2))

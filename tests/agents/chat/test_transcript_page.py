@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import re
@@ -101,5 +102,17 @@ def test_above_a_thousand_replies_there_are_several_pages(tmp_path: Path, monkey
     trials = [re.findall(r'<section id="trial-(\w+)"', texts[name]) for name in ["page.html", *sorted(set(texts) - {"page.html"})]]
     assert [key for part in trials for key in part] == read.trials, "every conversation once, whole and in order"
     assert all(sum(read.replies(key) for key in part) <= 7 for part in trials)
+    # each page says of all of them how many replies of each kind they have, so that a filter leads to the next one
+    told = [[json.loads(html.unescape(counts)) for counts in re.findall(r'data-counts="([^"]*)"', texts[name])] for name in texts]
+    assert all(one == told[0] for one in told)
+    whole = write_page(read, read.trials[:1], tmp_path / "one.html").read_text("utf-8")
+    assert 'data-counts="' not in whole, "one page says nothing of others"
+    turns = {key: read.talk(key).turns for key in read.trials}
+    for part, counts in zip(trials, told[0], strict=True):
+        some = [turn for key in part for turn in turns[key]]
+        unread = sum(turn.again or turn.mark == "unread" for turn in some)
+        kinds = {"all": len(some), "wrong": sum(turn.mark in ("wrong", "partly") for turn in some), "unread": unread}
+        assert counts == {**{kind: count for kind, count in kinds.items() if count}, **({"invalid": counts["invalid"]} if "invalid" in counts else {})}
+    assert all(read.outcomes(key) == [(turn.mark, turn.again) for turn in turns[key]] for key in read.trials)
     assert 'href="page-2.html"' in texts["page.html"]
     assert 'href="page.html"' in texts["page-2.html"]
