@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,9 @@ from .running import terminal
 
 if TYPE_CHECKING:
     from ..sessions.evaluations.evaluation_set import Progress
+
+#: a longer reason stands below the table
+_WIDEST = 60
 
 
 def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
@@ -69,13 +73,15 @@ def _print(progress: Sequence[Progress]) -> None:
             f"{one.failed:,}" if one.failed else "",
             short(one.tokens) if one.tokens else "",
             "" if one.cost is None else money(one.cost),
-            one.why if len(one.why) <= 60 else one.why[:59] + "…",
+            one.why if len(one.why) <= _WIDEST else one.why[: _WIDEST - 1] + "…",
         )
         for one in progress
     ]
     header = ("agent", "paradigm", "settings", "repeat", "state", "trials", "failed", "tokens", "cost", "why")
     shown = [place for place in range(len(header)) if place < 2 or place == 4 or any(row[place] not in ("", "1") for row in rows)]
     print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
+    for why, count in Counter(one.why for one in progress if len(one.why) > _WIDEST).items():
+        print(f"{count:,} {'session' if count == 1 else 'sessions'}: {why}")
     tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)
     states = {state: sum(one.state == state for one in progress) for state in ("done", "stopped", "begun", "waiting")}
     counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)

@@ -27,6 +27,7 @@ from .before_trials import apart_for, with_examples
 from .chosen_trials import ChosenTrials
 from .image_copies import FOLDER as IMAGES
 from .large_run import parts_for
+from .record.events import Event
 from .record.reader import finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
 from .runner import Progress, Runner
@@ -277,13 +278,17 @@ def remove_unused(folder: Path) -> bool:
     """
     try:
         person = kind_named(read_session(folder)["agent_kind"]).at_window
-        nothing = _OF_THE_START if person else _OF_THE_START | {"trial_start"}
-        if any(event["event"] not in nothing for event in read_events(folder)) or any(path.name not in _FILES for path in folder.iterdir()):
+        if not all(_is_nothing(event, person) for event in read_events(folder)) or any(path.name not in _FILES for path in folder.iterdir()):
             return False
         shutil.rmtree(folder)
     except (SpanLabError, OSError):
         return False  # what cannot be read is not ours to remove
     return True
+
+
+def _is_nothing(event: Event, person: bool) -> bool:
+    """Whether an event says of nothing that anybody has seen, been asked or paid for; what a machine was shown before it was asked is nothing."""
+    return event["event"] in _OF_THE_START or (not person and (event["event"] == "trial_start" or (event["event"] == "step" and "ask" not in event)))
 
 
 def has_finished(folder: Path) -> bool:

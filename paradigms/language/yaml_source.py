@@ -255,6 +255,9 @@ def parse(text: str, name: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
+        line = text.splitlines()[mark.line] if mark and mark.line < len(text.splitlines()) else ""
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            what = "the line is indented with a tab; use spaces"
         raise ParadigmError([Problem(f"{name}:{mark.line + 1}" if mark else name, "", f"not valid YAML: {what}")]) from None
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         text_of_error = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -283,7 +286,8 @@ def read(path: Path, name: str | None = None) -> Document:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ParadigmError([Problem(f"{shown}:{line}", "", f"not UTF-8 text (byte {error.start + 1}: {error.object[error.start]:#04x})")]) from None
+        why = f"not UTF-8 text (byte {error.start + 1}: {error.object[error.start]:#04x}); save the file as UTF-8"
+        raise ParadigmError([Problem(f"{shown}:{line}", "", why)]) from None
     except OSError as error:
         raise SpanLabError(f"cannot read {path}: {error.strerror or error}") from None
     return replace(parse(text, shown), folder=path.parent)

@@ -181,7 +181,7 @@ class EvaluationSet:
             len(info["plan"]),
             math.fsum(costs) if costs else None,
             sum(part.get(name, 0) for part in parts for name in ("prompt_tokens", "completion_tokens", "tokens_at_most")),
-            "" if over or ended is None or ended["event"] != "interrupted" else str(ended.get("why", "")),
+            "" if over or ended is None or ended["event"] != "interrupted" else self._in_words(str(ended.get("why", ""))),
         )
 
     def chosen(self, paradigm: str) -> ChosenTrials:
@@ -205,10 +205,18 @@ class EvaluationSet:
             left["max_tokens_in_all"] = budget.max_tokens - spent[1]
         return {**self.file.care, **left}
 
+    def _in_words(self, why: str) -> str:
+        """What has stopped a session; a limit that was what was left of the budget is that of the set."""
+        for option, name in (("--max-cost", "max_cost"), ("--max-tokens", "max_tokens")):
+            limit = getattr(self.file.budget, name)
+            if limit is not None and why.startswith(f"{option} "):
+                return f"{name} {limit} of the set is reached: another request could go beyond it"
+        return why
+
     def _exhausted(self, spent: tuple[float, int]) -> str:
         budget = self.file.budget
         if budget.max_cost is not None and spent[0] >= budget.max_cost:
-            return f"max_cost {budget.max_cost:g} of the set is reached"
+            return f"max_cost {budget.max_cost} of the set is reached"
         if budget.max_tokens is not None and spent[1] >= budget.max_tokens:
             return f"max_tokens {budget.max_tokens} of the set is reached"
         return ""
@@ -356,7 +364,7 @@ class EvaluationSet:
             except SpanLabError as error:
                 if str(error).startswith("interrupted"):
                     raise SpanLabError("interrupted; what is finished is saved. The same command goes on") from None
-                reasons[entry.id] = str(error).partition("\n")[0]
+                reasons[entry.id] = self._in_words(str(error).partition("\n")[0])
                 watcher.say(f"{named(entry)}: {reasons[entry.id]}")
             progress[entry.id] = self._of(entry, folder if folder is not None and folder.exists() else None)
         return [replace(one, why=one.why or reasons.get(one.entry.id, "")) for one in progress.values()]

@@ -312,7 +312,8 @@ def test_a_report_says_how_many_sessions_it_lacks(run: Run, lab: Lab, tap: Tap, 
 def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
     """As in a lab: killed in the middle of a session, out of budget later, and at its end one report; nothing that was paid for is asked again."""
     text = (
-        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\nparadigms:\n- vsr: {trials: 4, set: {list_length: 3}}\n- cd: {trials: 4, set: {set_size: 2}}\n"
+        "agents: [chat:a@here, chat:b@here, chat:never@here, ideal]\n"
+        "paradigms:\n- vsr: {trials: 4, set: {list_length: 3}}\n- cd: {trials: 4, set: {set_size: 2}}\n"
         "settings:\n  schlicht: {temperature: 0}\n  geübt: {practice: none, preamble: Sie sind geübt.}\nrepeats: 2\ncare: {concurrency: 2}\n"
     )
     lab.refuses.add("never")
@@ -340,7 +341,7 @@ def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(run: R
     status, out, err = run("replay", "--set-file", path, "--data", data, "--report", tmp_path / "report")
     assert status != 0
     assert "does not allow this key to use the model 'never'" in out
-    assert "8 waiting" in out
+    assert "8 stopped" in out
     # two models, two settings, twice; four lists of three, and four displays; the judgements of changes are asked twice, since 2 is no answer
     asked = 2 * 2 * 2 * (4 * 3 + 4 * 2)
     sent = sum(request.body["model"] != "never" for request in tap.requests)
