@@ -348,7 +348,7 @@ def test_a_whole_evaluation_with_a_kill_a_model_that_refuses_and_a_budget(run: R
     assert asked <= sent <= asked + 2, "no more than what was under way at the kill is asked twice"
     assert killed < paid < sent
     sessions = [read_session(folder) for folder in find_sessions([data])]
-    assert len(sessions) == 2 * (8 + 1)
+    assert len(sessions) == 2 * (3 * 4 + 1)
     lists = {tuple(read_responses(folder)["trial_id"]) for folder in find_sessions([data]) if read_session(folder)["paradigm"] == "vsr"}
     assert len({tuple(sorted(set(one))) for one in lists}) == 1, "the same trials for all"
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
