@@ -22,7 +22,7 @@ class PaidReplies:
     send : sends a request and gives the reply
     judge : the name of the model that they are sent to, where it is not the one that takes the trial; each of them is a conversation of its own then
     past : so many messages were sent in earlier trials, and are kept with these
-    scores : whether it is asked how probable answers are; of such a request nothing is kept but the answer, and where the server did not tell, it is asked again
+    scores : whether it is asked how probable answers are; of such a request nothing is kept but the answer, and it is asked again where the server did not tell
     """
 
     def __init__(self, send: Send, judge: str = "", past: int = 0, scores: bool = False) -> None:
