@@ -5,7 +5,7 @@ import { keyName } from "./keys.js";
 import { Link, whoTakesPart } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
 import { allowSound, sound } from "./sound.js";
-import { coarse, layout, measure, refresh, screenNow } from "./screen.js";
+import { coarse, layout, measure, refresh, screenNow, wholeStep } from "./screen.js";
 import { drawSurface, surfaceState } from "./surface.js";
 import { Trial } from "./trial.js";
 
@@ -58,10 +58,10 @@ function place(px) {
   const { letter, above, below, side } = layout();
   if (canvas.width !== px) [canvas.width, canvas.height, drawnState, drawnFrame] = [px, px, "", ""];
   const shown = Math.min(px / devicePixelRatio, side);
-  const snapped = (/** @type {number} */ value) => Math.round(value * devicePixelRatio) / devicePixelRatio;
-  const top = snapped(Math.max(above, (innerHeight - shown - below + above) / 2));
+  const step = wholeStep(1);
+  const top = step * Math.ceil(Math.max(above, (innerHeight - shown - below + above) / 2) / step);
   canvas.style.width = canvas.style.height = `${shown}px`;
-  canvas.style.left = `${snapped((innerWidth - shown) / 2)}px`;
+  canvas.style.left = `${step * Math.round((innerWidth - shown) / 2 / step)}px`;
   canvas.style.top = `${top}px`;
   $("prompt").style.bottom = `${innerHeight - top + 0.25 * letter}px`;
   $("below").style.top = `${top + shown + 0.35 * letter}px`;

@@ -5,13 +5,26 @@ export const coarse = matchMedia("(pointer: coarse)").matches;
 /** The time from one frame to the next, in ms, as it was measured; and whether it was. */
 export const refresh = { period: 1000 / 60, measured: false };
 
+/**
+ * The fewest CSS pixels that are a whole number of the screen's pixels, and a multiple of `multiple`; 1 pixel of the screen where there are none below 25. A picture
+ * whose place and size are multiples of these lies on whole pixels whether a browser rounds in CSS pixels or in those of the screen.
+ * @param {number} multiple
+ */
+export function wholeStep(multiple) {
+  for (let step = 1; step < 25; step += 1) {
+    const many = (step * devicePixelRatio) / multiple;
+    if (Math.abs(many - Math.round(many)) < 1e-3) return step;
+  }
+  return multiple / devicePixelRatio;
+}
+
 /** The size of letters, and the largest canvas with room for a line above it and the answer below it, in CSS pixels. */
 export function layout() {
   const [wide, high] = [innerWidth, innerHeight];
   const letter = Math.round(Math.max(14, Math.min(26, high / 42, wide / 22)));
   const above = 1.7 * letter, below = 6.6 * letter;
   const side = Math.max(96, Math.min(wide - 8, high - above - below));
-  return { letter, above, below, side: 2 * Math.floor((side * devicePixelRatio) / 2) / devicePixelRatio };
+  return { letter, above, below, side: wholeStep(2) * Math.floor(side / wholeStep(2) + 1e-6) };
 }
 
 /** @import { ScreenReport } from "./messages" */
