@@ -4,6 +4,9 @@ python benchmarks/chat.py [BLOCKS]        150 blocks of 24 questions when not gi
 
 Much of the time of the processor that a request of a session takes is spent in the system: two writes to the connection, reads from it, a look at each idle
 connection whether it is still open, and lines that are on the disk before a reply is used. The rest is shared among the conversation, its record, and HTTP.
+
+Measured once, 64 at once and without delay, while other programs used the machine (1,536 requests, two rounds in turns): 1.4 and 1.1 ms of the processor's
+time for each request of a session, 5.6 and 5.6 ms for each of the bare loop of the official client.
 """
 
 from __future__ import annotations
