@@ -258,7 +258,7 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
         ("figure worm-4c table.csv", "Fig. 4C"),
         ("figure worm-vsr table.csv", "no figure worm-vsr: these data have no vsr"),
         ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%), 'sem'"),
-        ("figure nback_bars table.csv --by set_size", "--by is for the figures conditions, error_distribution and reaction_time"),
+        ("figure nback_bars table.csv --by set_size", "--by is for the figures conditions, error_distribution, reaction_time, roc and zroc"),
         ("figure nback_bars table.csv --paradigm smu", "smu is not an N-back paradigm"),
         ("figure nback_lures table.csv", "no item of these data is recorded as a lure"),
         ("figure reaction_time table.csv --paradigm nback_verbal", "no person's correct answers in nback_verbal have a reaction time"),
