@@ -174,7 +174,7 @@ def test_a_conversation_that_grows_too_long_stops_at_once_and_goes_on_with_more_
         assert len(replies(folder)) == 2
         assert len(short.requests) == 3, "the refused request was the last"
     already = len(tap.requests)
-    done = spanlab("resume", folder, env=served_at(tap.base_url))
+    done = spanlab("resume", folder, "--retry-failed", env=served_at(tap.base_url))
     assert done.returncode == 0, done.stderr
     assert len(tap.requests) - already == 6, "no reply that was kept was asked for again"
     pd.testing.assert_frame_equal(lasting(folder), lasting(whole))
