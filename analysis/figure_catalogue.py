@@ -40,7 +40,7 @@ class Figures(Instances[FigureDeclaration]):
     def on_page(self) -> list[FigureDeclaration]:
         """The figures that a report has for each paradigm that shows them, in their order."""
         ranked = [(SECTIONS.index(figure.section), figure.place, number, figure) for number, figure in enumerate(self) if figure.section is not None]
-        return [figure for *_, figure in sorted(ranked, key=lambda found: found[:3])]
+        return [figure for *_, figure in sorted(ranked, key=lambda rank: rank[:3])]
 
 
 FIGURES = Figures()

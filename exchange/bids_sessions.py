@@ -306,8 +306,8 @@ class _Trials:
                 judged = judge(ask, step.truth, Response(value, None if rt is None else round(rt * 1000, 3), None, cast(Any, outcome), notes))
             except (TypeError, ValueError, KeyError, IndexError, AttributeError):
                 continue  # no answer of this kind
-            found = [(cell(score["answer"]), cell(score["correct"])) for score in judged.scores]
-            if judged.response.outcome == outcome and found == [(cell(one["answer"]), cell(one["correct"])) for one in rows]:
+            scores = [(cell(score["answer"]), cell(score["correct"])) for score in judged.scores]
+            if judged.response.outcome == outcome and scores == [(cell(one["answer"]), cell(one["correct"])) for one in rows]:
                 blind = number_in(row.get("blind"), path, where)
                 answered = {"outcome": outcome, "value": judged.response.value, "rt_ms": judged.response.rt_ms, "raw": None, "notes": notes}
                 truth = {"chance": step.truth.chance, "blind": blind, "record": dict(step.truth.record), "scores": list(judged.scores)}
@@ -358,14 +358,14 @@ def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[
             if row.get("event_type", "answer") != "answer":
                 continue
             key = (row["practice"], row["trial"], row["step"])
-            found = made[key].pop(0) if made.get(key) else None
+            new_row = made[key].pop(0) if made.get(key) else None
             for name, text in row.items():
-                if found is None or name not in found or name in _NOT_COMPARED:
+                if new_row is None or name not in new_row or name in _NOT_COMPARED:
                     continue
-                if (text is None and name in ("streams", "chance", "paradigm_version")) or cell(found[name]) == cell(text):
+                if (text is None and name in ("streams", "chance", "paradigm_version")) or cell(new_row[name]) == cell(text):
                     continue
                 raise MalformedError(
-                    sitting.path, f"line {row['line']}", f"{name} is {cell(text)}, and comes out as {cell(found[name])} when the trial is made again"
+                    sitting.path, f"line {row['line']}", f"{name} is {cell(text)}, and comes out as {cell(new_row[name])} when the trial is made again"
                 )
 
 

@@ -105,7 +105,7 @@ def conditions_effect(part: Scored, paradigm: str, along: str = "", by: str = ""
         sums=sensitivity.sums if sensitivity else None,
         make=sensitivity.table if sensitivity else None,
         sensitivity=sensitivity,
-        value={"correct": "correct", "d_prime": "said"}.get(known, "rt_ms"),
+        value={"correct": "correct", "d_prime": "signal_response"}.get(known, "rt_ms"),
         measure={"correct": "correct", "d_prime": "d′", "rt_ms": "mean reaction time (ms)", "rt_median": "median reaction time (ms)"}[known],
         order=order,
         differences=_differences(order),

@@ -143,11 +143,11 @@ class Effect:
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
         """Why a paradigm does not show this effect, in a sentence; empty when it does."""
-        return self._lacking(self.whole(responses, paradigm, sums=False).found, paradigm)
+        return self._lacking(self.whole(responses, paradigm, sums=False).total, paradigm)
 
     def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
         """The columns of this effect in which a paradigm has no values."""
-        there = self.whole(responses, paradigm, sums=False).found.there
+        there = self.whole(responses, paradigm, sums=False).total.there
         return tuple(name for name in self.needs if name not in there)
 
     def _lacking(self, evidence: Evidence, paradigm: str) -> str:
@@ -227,7 +227,7 @@ class Effect:
 
         scored, plain = _scored(responses), not options
         evidence = self.whole(scored, paradigm, who=options.pop("who", WHO))
-        if self._lacking(evidence.found, paradigm):
+        if self._lacking(evidence.total, paradigm):
             return published_curve("", self.by)
         table = self.make(evidence.cells, **options) if self.make else averages_of(evidence.cells[""], self.value, **options)
         if self.guessing is not None:
@@ -254,7 +254,7 @@ class Effect:
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """Notes on a table: items in no cell, few units, missing people."""
-        evidence = self.whole(responses, paradigm, sums=False).found
+        evidence = self.whole(responses, paradigm, sums=False).total
         missing = self._lacking(evidence, paradigm)
         if missing:
             return [missing]

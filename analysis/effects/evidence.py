@@ -100,16 +100,16 @@ def tally(items: pd.DataFrame) -> Tally:
     met = {
         f"{name} {value:g}" for name, column in _CONDITIONS.items() if column in items.columns for value in np.unique(numbers(items[column])) if value == value
     }
-    found = Tally(generators=generators, conditions=frozenset(met))
+    total = Tally(generators=generators, conditions=frozenset(met))
     if "blind" not in items.columns or "chance" not in items.columns:
-        return found
+        return total
     chance, right = items["chance"].to_numpy(float), items["blind"].to_numpy(float)
     known = np.isfinite(chance) & np.isfinite(right)
     if not known.any():
-        return found
+        return total
     chance, right = chance[known], right[known]
     sums = {"chance": float(chance.sum()), "blind": float(right.sum()), "lowest": float(right.min()), "highest": float(right.max())}
-    return replace(found, answers=len(right), **sums)
+    return replace(total, answers=len(right), **sums)
 
 
 def blind(paradigm: str, generator: str = "corrected") -> Guess | None:
@@ -207,11 +207,11 @@ class Whole:
 
     Parameters
     ----------
-    found : evidence as of one part, without sums
+    total : evidence as of one part, without sums
     cells : by name
     """
 
-    found: Evidence = field(default_factory=Evidence)
+    total: Evidence = field(default_factory=Evidence)
     cells: Mapping[str, Cells] = field(default_factory=dict)
 
 
@@ -229,7 +229,7 @@ class Scattered(Scored):
     @property
     def paradigms(self) -> list[str]:
         """Paradigms with scored answers."""
-        return sorted({paradigm for (paradigm, _), whole in self.wholes.items() if whole.found.items})
+        return sorted({paradigm for (paradigm, _), whole in self.wholes.items() if whole.total.items})
 
 
 def whole(parts: Sequence[Evidence]) -> Whole:
@@ -238,7 +238,7 @@ def whole(parts: Sequence[Evidence]) -> Whole:
     for part in parts:
         for name, one in part.sums.items():
             sums.setdefault(name, []).append(one)
-    found = Evidence(
+    total = Evidence(
         items=sum(part.items for part in parts),
         blocks=any(part.blocks for part in parts),
         there=frozenset().union(*(part.there for part in parts)),
@@ -248,4 +248,4 @@ def whole(parts: Sequence[Evidence]) -> Whole:
         guessed=sum((part.guessed for part in parts), Tally()),
         passed=any(part.passed for part in parts),
     )
-    return Whole(found, {name: together(ones) for name, ones in sums.items()})
+    return Whole(total, {name: together(ones) for name, ones in sums.items()})

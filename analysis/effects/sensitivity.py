@@ -61,15 +61,17 @@ class Sensitivity:
         return tuple(name for name in self.by if name != "measure")
 
     def rows(self, scored: Scored) -> Scored:
-        """The questions of this kind, by words that are known; ``signal`` says what was true, ``said`` what was answered."""
+        """The questions of this kind, by words that are known; ``signal`` says what was true, ``signal_response`` whether the answer was the signal."""
         pairs = SIDES if self.kind == "forced choice" else tuple(zip(SIGNALS, NOISE, strict=True))
         truth = decoded(scored.items["correct_answer"])
         if "record_transition" in scored.items.columns and scored.items["record_transition"].notna().any():
-            return Scored(scored.items.iloc[:0].assign(signal=False, said=0.0), scored.intrusions, scored.notes)  # one word for the answers of two tasks
+            return Scored(
+                scored.items.iloc[:0].assign(signal=False, signal_response=0.0), scored.intrusions, scored.notes
+            )  # one word for the answers of two tasks
         return self.of_words(scored, {one for one, _ in pairs}, {other for _, other in pairs}, truth)
 
     def of_words(self, scored: Scored, signals: set[str], others: set[str], truth: pd.Series | None = None) -> Scored:
-        """The questions whose answer is one of some words, with ``signal`` and ``said``.
+        """The questions whose answer is one of some words, with ``signal`` and ``signal_response``.
 
         Who does not answer misses what was there, and is in no count where nothing was; in a forced choice, in none at all.
         """
@@ -81,11 +83,11 @@ class Sensitivity:
         given = ~items["outcome"].isin(["omitted", "invalid"]).to_numpy()
         positive = np.where(signal, right, ~right).astype(float)
         counted = given | (signal & (self.kind == "detection"))
-        return Scored(items.assign(signal=signal, said=positive)[counted], scored.intrusions, scored.notes)
+        return Scored(items.assign(signal=signal, signal_response=positive)[counted], scored.intrusions, scored.notes)
 
     def sums(self, scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
         """The sums in each cell of a table, or of a part of one."""
-        return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="said")}
+        return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="signal_response")}
 
     def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
         """The measures of every cell, from the cells of :meth:`sums`."""

@@ -285,10 +285,10 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     each = each if wish.points and each is not None and len(each) else None
     below += " Small points: single people." if each is not None else ""
     margin = margin_of(wish.margins, unit_of(effect))
-    found = judged(trends(effect, data.scored, paradigm), margin)
-    between = judged(between_panels(effect, data.scored, paradigm), margin) if panels else found.iloc[:0]
+    tests = judged(trends(effect, data.scored, paradigm), margin)
+    between = judged(between_panels(effect, data.scored, paradigm), margin) if panels else tests.iloc[:0]
     heading = f"Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?). {PRIOR}"
-    further = [(heading, found[["agent", *effect.panels, *_TREND, *_alike(found)]])] if len(found) else []
+    further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
     if len(between):
         further.append(
             ("Differences between panels (t-tests against guessing)", between[["agent", *(one for one in _TREND if one != "omnibus_p"), *_alike(between)]])
@@ -304,7 +304,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         readouts=data.readouts.get(paradigm, ()),
         further=tuple(further),
         effect=effect,
-        trends=found,
+        trends=tests,
         between=between,
     )
 
@@ -327,9 +327,9 @@ def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -
     cells = effect.whole(data.scored, paradigm).cells[""]
     names = [*cells.keys.columns]
     limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))
-    found = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]
+    ends = [limits.get(key, (math.nan, math.nan)) for key in table[names].itertuples(index=False, name=None)]
     each = pd.DataFrame([{**key, "mean": value} for key, value in of_each_person(cells)], columns=[*names, "mean"])
-    return table.assign(within_low=[low for low, _ in found], within_high=[high for _, high in found]), each
+    return table.assign(within_low=[low for low, _ in ends], within_high=[high for _, high in ends]), each
 
 
 def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:

@@ -74,10 +74,10 @@ def sheet_for(width: str = "", theme: str = "light", heading: bool = True, lette
     SpanLabError
         for widths that are none, for themes that are not there, and for a number of dots that no picture has.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(mm|cm|in)", width.strip()) if width else None
-    if width and found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(mm|cm|in)", width.strip()) if width else None
+    if width and match is None:
         raise SpanLabError(f"{option}width is a number and its unit, such as 88mm (one column) or 180mm (two), not '{width}'")
-    mm = None if found is None else float(found[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[found[2]]
+    mm = None if match is None else float(match[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[match[2]]
     if mm is not None and not NARROWEST <= mm <= WIDEST:
         raise SpanLabError(f"{option}width is between {NARROWEST:.0f}mm and {WIDEST:.0f}mm, not {width}")
     if theme != "light" and theme != "dark":
@@ -195,7 +195,7 @@ def composed(svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[L
     theme : the configuration that the chart was drawn with
     """
     head, _, body = svg.partition(">")
-    wide, high = (float(found[1]) for name in ("width", "height") if (found := re.search(rf' {name}="([\d.]+)"', head)))
+    wide, high = (float(match[1]) for name in ("width", "height") if (match := re.search(rf' {name}="([\d.]+)"', head)))
     pad = 6.0
     least = wide if sheet.width_mm is None else sheet.width_mm * PX
     whole = max(wide, least) if sheet.width_mm else max(wide, 420.0)

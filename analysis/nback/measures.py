@@ -165,27 +165,27 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
 
 def gridded_blocks(part: Scored, rules: Rules) -> pd.DataFrame:
     """The blocks of one paradigm, with the size of their grid (:data:`GRID`) where they have one; counted once for each set of rules."""
-    found = part.known.get(("blocks", rules))
-    if found is None:
+    blocks = part.known.get(("blocks", rules))
+    if blocks is None:
         gridded = GRID in part.items.columns and bool(part.items[GRID].notna().any())
-        found = part.known["blocks", rules] = nback_blocks(part, rules, by=(GRID,) if gridded else ())
-    return found.copy()
+        blocks = part.known["blocks", rules] = nback_blocks(part, rules, by=(GRID,) if gridded else ())
+    return blocks.copy()
 
 
 def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:
     """A table of blocks with rates, d' and criterion from its four counts; accuracy from ``n_correct`` of ``n_items`` where these are there."""
-    found = detection(*(blocks[name].to_numpy(float) for name in COUNTS), correction=rules.correction)
-    accuracy = found.accuracy
+    rates = detection(*(blocks[name].to_numpy(float) for name in COUNTS), correction=rules.correction)
+    accuracy = rates.accuracy
     if "n_correct" in blocks.columns:
         with np.errstate(invalid="ignore"):
             accuracy = blocks["n_correct"].to_numpy(float) / blocks["n_items"].to_numpy(float)
     return blocks.assign(
-        hit_rate=found.hit_rate,
-        false_alarm_rate=found.false_alarm_rate,
+        hit_rate=rates.hit_rate,
+        false_alarm_rate=rates.false_alarm_rate,
         accuracy=accuracy,
-        dprime=found.dprime,
-        dprime_abs=found.dprime_abs,
-        criterion=found.criterion,
+        dprime=rates.dprime,
+        dprime_abs=rates.dprime_abs,
+        criterion=rates.criterion,
     )
 
 

@@ -129,8 +129,8 @@ def exact_without_ties(w_plus: float, n: int) -> float:
 def _levels(blocks: pd.DataFrame, value: str, who: Sequence[str]) -> list[tuple[dict[str, object], dict[int, np.ndarray]]]:
     """The finite values at each N, in its order."""
     finite = blocks[np.isfinite(blocks[value].astype(float))]
-    found = []
+    levels = []
     for key, part in finite.groupby(list(who), sort=True, dropna=False):
         groups = {int(n): part.loc[part["n"] == n, value].to_numpy(float) for n in sorted(part["n"].unique())}
-        found.append((dict(zip(who, key, strict=True)), groups))
-    return found
+        levels.append((dict(zip(who, key, strict=True)), groups))
+    return levels

@@ -139,12 +139,12 @@ def planes_chart(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], *, ti
 
 
 def _by_group(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
-    found: dict[str, dict[str, list[float]]] = {}
+    groups: dict[str, dict[str, list[float]]] = {}
     for row in rows:
-        coordinates = found.setdefault(row["group"], {"x": [], "y": []})
+        coordinates = groups.setdefault(row["group"], {"x": [], "y": []})
         coordinates["x"].append(row["x"])
         coordinates["y"].append(row["y"])
-    return found
+    return groups
 
 
 def _declared_whole(chart: Any) -> dict[str, Any]:

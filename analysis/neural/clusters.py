@@ -77,11 +77,11 @@ def cluster_units(rows: np.ndarray, most: int = MOST, seed: int = SEED) -> Clust
     best, labels = -np.inf, np.zeros(len(rows), int)
     with threadpool_limits(1):
         for count in range(2, highest + 1):
-            found = KMeans(count, n_init=STARTS, random_state=seed).fit_predict(rows)  # type: ignore[arg-type]
-            score = float(silhouette_score(rows, found))
+            clusters = KMeans(count, n_init=STARTS, random_state=seed).fit_predict(rows)  # type: ignore[arg-type]
+            score = float(silhouette_score(rows, clusters))
             tried.append((count, score))
             if score > best:
-                best, labels = score, found
+                best, labels = score, clusters
     return Clusters(_in_order(rows, labels), tuple(tried))
 
 

@@ -26,15 +26,15 @@ def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
 
     rows: list[tuple[str, int, int, int, float, float, int]] = []
     for task in tasks_of(states):
-        found: dict[int, list[np.ndarray]] = {}
+        cosines_of: dict[int, list[np.ndarray]] = {}
         for states_of_task in states:
             if states_of_task.task != task:
                 continue
             for length in np.unique(states_of_task.list_lengths[states_of_task.list_lengths > 1]).tolist():
                 chosen = np.flatnonzero(states_of_task.list_lengths == length)
-                found.setdefault(length, []).append(_cosines(states_of_task, chosen, length))
-        for length in sorted(found):
-            cosines = np.concatenate(found[length])
+                cosines_of.setdefault(length, []).append(_cosines(states_of_task, chosen, length))
+        for length in sorted(cosines_of):
+            cosines = np.concatenate(cosines_of[length])
             count = np.isfinite(cosines).sum(0)
             for a in range(length):
                 for b in range(length):

@@ -43,8 +43,8 @@ class TaskStates:
             raise SpanLabError(f"the states of {self.task} have {self.values.ndim} dimensions, and need three: trials, steps, units")
         steps = self.values.shape[:2]
         for name in ("counted", "positions", "rules", "answers"):
-            if (found := getattr(self, name).shape) != steps:
-                raise SpanLabError(f"the states of {self.task} are of {steps[0]} trials with {steps[1]} steps, and '{name}' has the shape {found}")
+            if (shape := getattr(self, name).shape) != steps:
+                raise SpanLabError(f"the states of {self.task} are of {steps[0]} trials with {steps[1]} steps, and '{name}' has the shape {shape}")
         if self.list_lengths.shape != steps[:1]:
             raise SpanLabError(f"the states of {self.task} are of {steps[0]} trials, and 'list_lengths' has the shape {self.list_lengths.shape}")
         labelled = self.counted | (self.positions > 0) | (self.rules != "")

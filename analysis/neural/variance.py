@@ -50,21 +50,21 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
     for task in tasks_of(states):
         recordings = [task_states for task_states in states if task_states.task == task]
         steps = max(task_states.values.shape[1] for task_states in recordings)
-        found, few = [], 0
+        variances, few = [], 0
         for step in range(steps):
             reached = [task_states.values[task_states.counted[:, step], step] for task_states in recordings if step < task_states.values.shape[1]]
             there = np.concatenate(reached).astype(np.float64)
             if len(there) > 1:
-                found.append(there.var(0))
+                variances.append(there.var(0))
             few += len(there) == 1
         if few:
             notes.append(f"{task}: {few} step{'' if few == 1 else 's'} that only one trial reaches left out of the task variance; take more trials.")
-        if not found:
+        if not variances:
             notes.append(f"{task}: no step is reached by two trials, so it has no task variance and is left out of what follows from it; take more trials.")
             continue
         tasks.append(task)
-        columns.append(np.mean(found, axis=0))
-        counts.append(len(found))
+        columns.append(np.mean(variances, axis=0))
+        counts.append(len(variances))
     values = np.stack(columns, 1) if columns else np.zeros((states[0].units, 0))
     return TaskVariance(tuple(tasks), values, tuple(counts), tuple(notes))
 

@@ -84,16 +84,16 @@ class PlannedSensitivity:
         if min(signals, others) < 1:
             raise SpanLabError(f"{trials} trials in each condition have no signal, or nothing else; d′ needs both")
         scale = math.sqrt(2) if self.forced else 1.0
-        shape, found = (many, people), []
-        own, criterion = random.normal(0, self.people, shape), random.normal(self.criterion, self.criterion_people, shape)
+        shape, values = (many, people), []
+        person, criterion = random.normal(0, self.people, shape), random.normal(self.criterion, self.criterion_people, shape)
         for mean in (self.d_prime, self.d_prime + difference):
-            if self.between and found:
-                own, criterion = random.normal(0, self.people, shape), random.normal(self.criterion, self.criterion_people, shape)
-            half = (mean + own + random.normal(0, self.effect, shape)) * scale / 2
+            if self.between and values:
+                person, criterion = random.normal(0, self.people, shape), random.normal(self.criterion, self.criterion_people, shape)
+            half = (mean + person + random.normal(0, self.effect, shape)) * scale / 2
             hits, alarms = random.binomial(signals, ndtr(half - criterion)), random.binomial(others, ndtr(-half - criterion))
             z_hits, z_alarms = (z_score(count, np.full(shape, of), "log-linear") for count, of in ((hits, signals), (alarms, others)))
-            found.append((z_hits - z_alarms) / scale)
-        return found[0], found[1]
+            values.append((z_hits - z_alarms) / scale)
+        return values[0], values[1]
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,15 @@ class PlannedTimes:
 
     def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """Each person's mean time of correct answers in both conditions, of so many studies."""
-        shape, found = (many, people), []
-        own, normal = random.normal(0, self.people, shape), math.sqrt(self.trial**2 - self.tau**2)
+        shape, values = (many, people), []
+        person, normal = random.normal(0, self.people, shape), math.sqrt(self.trial**2 - self.tau**2)
         for mean in (self.rt, self.rt + difference):
-            if self.between and found:
-                own = random.normal(0, self.people, shape)
+            if self.between and values:
+                person = random.normal(0, self.people, shape)
             right = np.maximum(1, random.binomial(trials, self.accuracy, shape))
             noise = random.normal(0, 1, shape) * normal / np.sqrt(right) + self.tau * (random.standard_gamma(right) / right - 1)
-            found.append(mean + own + random.normal(0, self.effect, shape) + noise)
-        return found[0], found[1]
+            values.append(mean + person + random.normal(0, self.effect, shape) + noise)
+        return values[0], values[1]
 
 
 def design_in_words(between: bool) -> str:
@@ -192,13 +192,13 @@ def from_people(
     if value == "rt_ms":
         every = timed_questions(part, correct_only=False)
         every = every.assign(correct=every.index.isin(timed_questions(part).index))
-        found = _two_conditions(Scored(every, part.intrusions, ()), paradigm, by, conditions, ("participant", "rt_ms"), "reaction times")
-        return _times(found, difference, between), found.words
+        sample = _two_conditions(Scored(every, part.intrusions, ()), paradigm, by, conditions, ("participant", "rt_ms"), "reaction times")
+        return _times(sample, difference, between), sample.words
     (signal, other), sensitivity = question_of(part.items, (), paradigm, "plan")
     rows = sensitivity.of_words(part, {signal}, {other}).items
-    columns = Scored(rows.assign(correct=rows["said"]), part.intrusions, ())
-    found = _two_conditions(columns, paradigm, by, conditions, ("participant", "signal"), "answers")
-    return _sensitivity(found, difference, between, sensitivity.kind == "forced choice"), found.words
+    columns = Scored(rows.assign(correct=rows["signal_response"]), part.intrusions, ())
+    sample = _two_conditions(columns, paradigm, by, conditions, ("participant", "signal"), "answers")
+    return _sensitivity(sample, difference, between, sensitivity.kind == "forced choice"), sample.words
 
 
 def _two_conditions(scored: Scored, paradigm: str, by: str | None, conditions: Sequence[str], beside: Sequence[str], what: str) -> _People:
@@ -209,8 +209,8 @@ def _two_conditions(scored: Scored, paradigm: str, by: str | None, conditions: S
     if not len(several):
         raise SpanLabError("no answerer of these data is several people, so that their spread is not known; give all assumptions as options instead")
     agent = sorted(several["agent"].unique())[0]
-    own = several[several["agent"] == agent]
-    there = {str(condition): number for number, condition in own["condition"].items()}
+    agent_cells = several[several["agent"] == agent]
+    there = {str(condition): number for number, condition in agent_cells["condition"].items()}
     names = chosen_conditions([*there], conditions, agent)
     rows = cells.items[cells.items["cell"].isin([there[name] for name in names])]
     rows = rows.assign(condition=(rows["cell"] == there[names[1]]).astype(int), person=rows["participant"].astype(str))
@@ -234,13 +234,13 @@ def chosen_conditions(there: Sequence[str], wanted: Sequence[str], agent: str) -
     return names[0], names[1]
 
 
-def _sensitivity(found: _People, difference: float | None, between: bool, forced: bool) -> PlannedSensitivity:
-    counts = found.rows.groupby(["person", "condition", "signal"])["correct"].agg(["sum", "size"]).unstack("signal").dropna()
-    said, asked = (counts[name].to_numpy(float) for name in ("sum", "size"))
-    if not len(counts) or said.shape[1] < 2:
+def _sensitivity(sample: _People, difference: float | None, between: bool, forced: bool) -> PlannedSensitivity:
+    counts = sample.rows.groupby(["person", "condition", "signal"])["correct"].agg(["sum", "size"]).unstack("signal").dropna()
+    reports, asked = (counts[name].to_numpy(float) for name in ("sum", "size"))
+    if not len(counts) or reports.shape[1] < 2:
         raise SpanLabError("nobody has both kinds of questions in these conditions; d′ needs both")
-    z = z_score(said, asked, "log-linear")
-    rate = (said + 0.5) / (asked + 1)
+    z = z_score(reports, asked, "log-linear")
+    rate = (reports + 0.5) / (asked + 1)
     spread = rate * (1 - rate) / ((asked + 1) * (np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)) ** 2)  # Gourevitch & Galanter, 1967
     scale = math.sqrt(2) if forced else 1.0
     table = counts.index.to_frame(index=False).assign(
@@ -263,8 +263,8 @@ def _sensitivity(found: _People, difference: float | None, between: bool, forced
     )
 
 
-def _times(found: _People, difference: float | None, between: bool) -> PlannedTimes:
-    right = found.rows[found.rows["correct"] == 1]
+def _times(sample: _People, difference: float | None, between: bool) -> PlannedTimes:
+    right = sample.rows[sample.rows["correct"] == 1]
     times = right.groupby(["person", "condition"])["rt_ms"]
     table = times.agg(value="mean", variance="var", many="size").reset_index()
     if table["condition"].nunique() < 2 or not (table["many"] > 1).any():
@@ -284,7 +284,7 @@ def _times(found: _People, difference: float | None, between: bool) -> PlannedTi
         effect=effect,
         trial=spread,
         tau=min(skewed ** (1 / 3), spread),
-        accuracy=len(right) / len(found.rows),
+        accuracy=len(right) / len(sample.rows),
         between=between,
     )
 

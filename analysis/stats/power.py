@@ -188,15 +188,15 @@ def power(
     rows, done, planned = [], 0, 2 * samples * len(people) * len(trials)
     for many in people:
         for of in trials:
-            found = {}
+            studies = {}
             for number, difference in enumerate((assumed.difference, 0.0)):
                 random = np.random.RandomState([seed, many, of, number])
                 significant, alike = _studies(assumed, difference, many, of, samples, random, margin)
-                found[number] = significant, alike
+                studies[number] = significant, alike
                 done += samples
                 if tell is not None:
                     tell(done, planned)
-            (hits, alike), (size, _) = found[0], found[1]
+            (hits, alike), (size, _) = studies[0], studies[1]
             shares = [hits, size, alike]
             errors = [math.nan if share != share else math.sqrt(share * (1 - share) / samples) for share in shares]
             values = [one for pair in zip(shares, errors, strict=True) for one in pair]
@@ -209,14 +209,14 @@ def _studies(
 ) -> tuple[float, float]:
     """The share of studies in which a difference is found, and in which both conditions are found alike."""
     step = max(1, _AT_ONCE // assumed.answers(people, trials))
-    found, alike = 0, 0
+    rejections, alike = 0, 0
     for start in range(0, samples, step):
         both = assumed.simulated(difference, people, trials, min(step, samples - start), random)
         value, se, df = _between(*both) if assumed.between else _within(*both)
-        found += int(_rejects(value, se, df).sum())
+        rejections += int(_rejects(value, se, df).sum())
         if margin is not None:
             alike += int(_within_margin(value, se, df, margin).sum())
-    return found / samples, alike / samples if margin is not None else math.nan
+    return rejections / samples, alike / samples if margin is not None else math.nan
 
 
 def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -224,18 +224,18 @@ def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, 
     from scipy.special import expit
 
     person_effects = random.normal(0, assumed.people, (many, people))
-    found = []
+    values = []
     for mean in means:
-        if assumed.between and found:
+        if assumed.between and values:
             person_effects = random.normal(0, assumed.people, (many, people))
         eta = mean + person_effects + random.normal(0, assumed.effect, (many, people))
         shape = (many, people, trials, assumed.items)
         if assumed.item or assumed.trial:
             each = eta[:, :, None, None] + random.normal(0, assumed.item, shape) + random.normal(0, assumed.trial, (*shape[:3], 1))
-            found.append((random.random_sample(shape) < expit(each)).mean(axis=(2, 3)))
+            values.append((random.random_sample(shape) < expit(each)).mean(axis=(2, 3)))
         else:
-            found.append(random.binomial(trials * assumed.items, expit(eta)) / (trials * assumed.items))
-    return found[0], found[1]
+            values.append(random.binomial(trials * assumed.items, expit(eta)) / (trials * assumed.items))
+    return values[0], values[1]
 
 
 def _within(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -126,7 +126,7 @@ def write_r_of_sensitivity(model: SensitivityModel, folder: Path) -> list[Path]:
     """
     if model.cells is None or model.fit is None:
         return []
-    found = _model(model.cells, f"{_stem(model.cells.paradigm)}_sensitivity", "said ~ 0 + cell + cell:half", "probit")
+    model_data = _model(model.cells, f"{_stem(model.cells.paradigm)}_sensitivity", "said ~ 0 + cell + cell:half", "probit")
     bias = "side bias" if model.forced else "criterion"
     explained = f'# said: whether "{model.words[0]}" was the answer; half: 1/2 where that was true, -1/2 where it was "{model.words[1]}".\n'
     script = _SCRIPT.format(
@@ -139,9 +139,9 @@ def write_r_of_sensitivity(model: SensitivityModel, folder: Path) -> list[Path]:
         nearer="0",
         link='"probit"',
         cells=_SENSITIVITY_CELLS.format(bias=bias, scaled=" times the square root of 2" * model.forced, scale="1 / sqrt(2)" if model.forced else "1"),
-        **found.parts(),
+        **model_data.parts(),
     )
-    return _write(found, script, folder)
+    return _write(model_data, script, folder)
 
 
 def _stem(paradigm: str) -> str:

@@ -81,7 +81,7 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
     except SpanLabError as error:
         return SensitivityModel(None, ("", ""), False, None, f"{error}.")
     rows = of.of_words(part, {words[0]}, {words[1]}).items
-    sorted_cells = sort_cells(Scored(rows.assign(correct=rows["said"]), part.intrusions, ()), paradigm, by, beside=("signal",))
+    sorted_cells = sort_cells(Scored(rows.assign(correct=rows["signal_response"]), part.intrusions, ()), paradigm, by, beside=("signal",))
     components = {name: sorted_cells.items[name].to_numpy() for name in sorted_cells.components}
     if "participant" in components:
         person = components["participant"]

@@ -229,15 +229,15 @@ def _assumed(
             if given:
                 raise SpanLabError(f"--{name} is about data, and none are named")
         return _stated(value, change, between, stated)
-    found, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, between)
-    found = replace(found, **stated)
+    assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, between)
+    assumed = replace(assumed, **stated)
     sentences = [f"What is assumed comes from the data ({name}); options given in their place count."] if stated else [f"From the data: {name}."]
     if change is None:
         sentences.append(
-            f"The difference is the one that was seen, {_change_in_words(value, found.difference)}. Where it is studied because it was found, it is more "
+            f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. Where it is studied because it was found, it is more "
             "likely too large than too small: --difference plants the smallest that would matter."
         )
-    return found, [*sentences, *notes]
+    return assumed, [*sentences, *notes]
 
 
 def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) -> tuple[Planned, list[str]]:
@@ -279,8 +279,8 @@ def _fitted(
     picked = [one.strip() for one in conditions.split(",") if one.strip()]
     left = [] if loaded.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in loaded.exclusions.notes)]
     if value != "correct":
-        found, words = from_people(loaded.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between)
-        return found, f"{name}, {words}", left
+        assumed, words = from_people(loaded.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between)
+        return assumed, f"{name}, {words}", left
     model = mixed_model(loaded.scored, name, by or None)
     return from_model(model, loaded.scored.parts[name], picked, change, between), f"{name}, {model.cells.formula}", left
 
@@ -288,12 +288,12 @@ def _fitted(
 def _numbers(text: str, option: str) -> list[int]:
     """``8,12,16`` as whole numbers, each once, the smallest first."""
     try:
-        found = sorted({int(one) for one in text.split(",") if one.strip()})
+        numbers = sorted({int(one) for one in text.split(",") if one.strip()})
     except ValueError:
-        found = []
-    if not found or found[0] < 1:
+        numbers = []
+    if not numbers or numbers[0] < 1:
         raise SpanLabError(f"{option} takes whole numbers from 1 with commas between them, such as 8,12,16; found '{text}'")
-    return found
+    return numbers
 
 
 def _change(text: str, value: str) -> float:

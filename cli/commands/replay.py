@@ -141,8 +141,8 @@ def replay(
     shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
     watcher = terminal()
     requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
-    with open_pool(workers, scheduler) as found:
-        for session, span in replay_sessions(data, chosen, takers, requests, watcher, found):
+    with open_pool(workers, scheduler) as pool:
+        for session, span in replay_sessions(data, chosen, takers, requests, watcher, pool):
             print_session(session, span)
 
 
@@ -197,8 +197,8 @@ def resume(
     watcher = terminal()
     opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "", screen)
     check_shared_out(opened, workers is not None or scheduler is not None)
-    with open_pool(workers, scheduler) as found:
-        print_session(opened, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
+    with open_pool(workers, scheduler) as pool:
+        print_session(opened, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
 
 
 def batch(

@@ -77,18 +77,18 @@ def stats(
         print("All paradigms together", *(f"  {note}" for note in scored.notes), "", sep="\n")
     for name in paradigm or there:
         model = mixed_model(scored, name, "" if by == "none" else by)
-        found = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
+        results = {"terms": terms(model), "contrasts": contrasts(model), "guessing": against_guessing(scored.parts[name]), "random": model.random()}
         sensitivity = sensitivity_model(scored, name, "" if by == "none" else by)
-        found["sensitivity"], found["reliability"] = sensitivity_contrasts(sensitivity), reliability(scored.parts[name])
-        found["likeness"] = likeness(scored.parts[name], name, model.cells.by, margins)
+        results["sensitivity"], results["reliability"] = sensitivity_contrasts(sensitivity), reliability(scored.parts[name])
+        results["likeness"] = likeness(scored.parts[name], name, model.cells.by, margins)
         notes = [*([model.problem] if model.problem else []), *model.notes, *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else [])]
-        found["notes"] = _notes(notes)
-        _print(name, model, found, notes)
+        results["notes"] = _notes(notes)
+        _print(name, model, results, notes)
         if r is not None and len(model.cells.table):
             print(*write_r(model.cells, r), *write_r_of_sensitivity(sensitivity, r), "", sep="\n")
         for table in _TABLES:
             formula = sensitivity.formula if table == "sensitivity" else model.cells.formula
-            tables[table].append(found[table].assign(paradigm=name, model=formula))
+            tables[table].append(results[table].assign(paradigm=name, model=formula))
     if output is not None:
         _write({name: parts for name, parts in tables.items() if name not in _SOMETIMES or any(map(len, parts))}, output)
 
@@ -99,7 +99,7 @@ def _notes(notes: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"note": notes})
 
 
-def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[str]) -> None:
+def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> None:
     from ...analysis.report.html_tables import guessing_table
     from ...analysis.stats.mixed_contrasts import TESTED
 
@@ -113,47 +113,49 @@ def _print(name: str, model: Mixed, found: dict[str, pd.DataFrame], notes: list[
         [(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}") for row in cells],
     )
     print()
-    if len(found["terms"]):
+    if len(results["terms"]):
         rows = [
-            (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in found["terms"].to_dict("records")
+            (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in results["terms"].to_dict("records")
         ]
         print_table(("term", "LR / df", "df", "p", ""), rows)
         print()
-    tested = found["contrasts"][found["contrasts"]["kind"].isin(TESTED)]
+    tested = results["contrasts"][results["contrasts"]["kind"].isin(TESTED)]
     if len(tested):
         shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
         print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(row) for row in shown.to_dict("records")])
         for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
             print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
         print()
-    if len(found["sensitivity"]):
-        _print_sensitivity(found["sensitivity"])
-    if len(found["likeness"]):
-        _print_likeness(found["likeness"])
-    if len(found["guessing"]):
-        told = guessing_table(found["guessing"])
-        print(f"{told.title}\n")
-        print_table(told.columns, told.rows)
+    if len(results["sensitivity"]):
+        _print_sensitivity(results["sensitivity"])
+    if len(results["likeness"]):
+        _print_likeness(results["likeness"])
+    if len(results["guessing"]):
+        guess_table = guessing_table(results["guessing"])
+        print(f"{guess_table.title}\n")
+        print_table(guess_table.columns, guess_table.rows)
         print()
-    if len(found["reliability"]):
+    if len(results["reliability"]):
         from ...analysis.data.numbers import limits, number
 
-        told = found["reliability"].to_dict("records")
+        reliabilities = results["reliability"].to_dict("records")
         print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
-        reliable = [(row["agent"], row["kind"], number(row["whole"]), limits(row["low"], row["high"]), f"{row['n_people']}", row["note"]) for row in told]
+        reliable = [
+            (row["agent"], row["kind"], number(row["whole"]), limits(row["low"], row["high"]), f"{row['n_people']}", row["note"]) for row in reliabilities
+        ]
         print_table(("agent", "of", "r", "95% interval", "people", ""), reliable)
         print()
-    if len(found["random"]):
-        rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in found["random"].to_dict("records")]
+    if len(results["random"]):
+        rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in results["random"].to_dict("records")]
         print_table(("random effect", "levels", "SD (log odds)"), rows)
         print()
     print(*notes, "", sep="\n")
 
 
-def _print_sensitivity(found: pd.DataFrame) -> None:
+def _print_sensitivity(table: pd.DataFrame) -> None:
     from ...analysis.data.numbers import limits, number
 
-    kept = found[found["kind"] != "agent"]
+    kept = table[table["kind"] != "agent"]
     kept = kept[kept.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
     print("Sensitivity and bias (mixed-effects probit model)\n")
     rows = [
@@ -163,26 +165,26 @@ def _print_sensitivity(found: pd.DataFrame) -> None:
     print()
 
 
-def _print_likeness(found: pd.DataFrame) -> None:
+def _print_likeness(differences: pd.DataFrame) -> None:
     """Differences in the numbers of the study, with what they say of equivalence."""
     from ...analysis.data.numbers import limits, with_sign
     from ...analysis.stats.margins import PRIOR, bayes_in_words
 
-    declared = "alike" in found.columns
+    declared = "alike" in differences.columns
     print("Differences in percentage points and d′ (t tests; p values are not corrected)\n")
     rows = []
-    kept = found[found.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
+    kept = differences[differences.groupby(["measure", "kind"])["kind"].transform("size") <= _SHOWN]
     for row in kept.to_dict("records"):
         scale, digits = (100, 1) if row["measure"] == "correct" else (1, 2)
 
-        def said(value: float, scale: int = scale, digits: int = digits) -> str:
+        def scaled(value: float, scale: int = scale, digits: int = digits) -> str:
             return with_sign(scale * value, digits)
 
-        value = f"{said(row['value'])} {'points' if row['measure'] == 'correct' else row['measure']}"
-        texts = [str(row["contrast"]), value, limits(row["low"], row["high"], said), _p(row["p"]), bayes_in_words(row["bf10"])]
-        rows.append((*texts, limits(row["low_90"], row["high_90"], said) if row["alike"] else "-", str(row["alike"]) or "-") if declared else tuple(texts))
+        value = f"{scaled(row['value'])} {'points' if row['measure'] == 'correct' else row['measure']}"
+        texts = [str(row["contrast"]), value, limits(row["low"], row["high"], scaled), _p(row["p"]), bayes_in_words(row["bf10"])]
+        rows.append((*texts, limits(row["low_90"], row["high_90"], scaled) if row["alike"] else "-", str(row["alike"]) or "-") if declared else tuple(texts))
     print_table(("difference", "value", "95% interval", "p", "BF10", *(("90% interval", "alike? (TOST)") if declared else ())), rows)
-    left = found[~found.index.isin(kept.index)]
+    left = differences[~differences.index.isin(kept.index)]
     for measure, kind in left[["measure", "kind"]].drop_duplicates().itertuples(index=False, name=None):
         many = int(((left["measure"] == measure) & (left["kind"] == kind)).sum())
         print(f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o DIR writes them all")
