@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
-from ..data.style import listed
+from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
 from ..stats.margins import PRIOR, judged, margin_of
 from .effect_figure import caption, condition_chart, effect_chart, looks_of, looks_of_conditions, shown, unit_of
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from ..data.loading import Data
 
 NAME = "groups"
+#: How marks are called.
+_MARKS = {"circle": "circles", "square": "squares", "diamond": "diamonds", "cross": "crosses", "triangle-up": "triangles"}
+_MARKS |= {"triangle-down": "triangles pointing down", "triangle-right": "triangles pointing right"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,23 +55,46 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     notes += [f"Machines have no group, and are not in this figure: {listed(machines)}."] if machines else []
     title = f"{data.titles[paradigm]}: {effect.title}"
     grouped = effect.x != GROUP
-    below = f"{caption(effect, table, wish.bars, conditions=True)} {GROUP_METHOD}"
     counts = people.items.groupby(GROUP, observed=True)["participant"].nunique()
     notes.append(f"People in each group: {', '.join(f'{name} {many}' for name, many in counts.items())}.")
     looks = looks_of_conditions(effect, table) if grouped else looks_of(table)
-    picture = condition_chart if grouped else effect_chart
+    marks = ", ".join(f"{_MARKS[look.shape]} are {look.label}" for look in reversed(looks)) if grouped else ""
+    below = f"{caption(effect, table, wish.bars, conditions=True)} {marks[:1].upper()}{marks[1:]}{'. ' if marks else ''}{GROUP_METHOD}"
+
+    def picture(agents: Sequence[Look]) -> dict[str, Any]:
+        made = (condition_chart if grouped else effect_chart)(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars)
+        return _with_colours(made, agents) if grouped else made
+
     return ComputedGroups(
         title=title,
         caption=below,
         table=table,
         shown=shown(effect, table),
-        picture=lambda agents: picture(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars),
+        picture=picture,
         looks=looks,
         conditions=grouped,
         notes=notes,
         further=((f"Differences between groups (between people, Welch's tests). {PRIOR}", comparisons),),
         comparisons=comparisons,
     )
+
+
+def _with_colours(spec: dict[str, Any], looks: Sequence[Look]) -> dict[str, Any]:
+    """A chart whose lines have these colours wherever it stands: on a page others have the first ones."""
+
+    def changed(part: Any) -> Any:
+        if isinstance(part, list):
+            return [changed(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        whole = {key: changed(value) for key, value in part.items() if key != "data"}
+        for channel in ("color", "fill", "stroke"):
+            colour = whole.get(channel)
+            if isinstance(colour, dict) and colour.get("field") == "agent" and "range" not in colour.get("scale", {"range": ()}):
+                whole[channel] = {**colour, "scale": {**colour["scale"], "range": [look.light for look in looks]}}
+        return whole
+
+    return {**changed(spec), "data": spec["data"]}
 
 
 def _ungrouped(scored: Scored, paradigm: str) -> str:

@@ -136,7 +136,7 @@ def _chart(
         heading = {"text": heading_of(row, by), "subtitle": below, "fontSize": 12, "fontWeight": 600, "subtitleFontSize": 11.5, "anchor": "start"}
         panels.append(panel_of(layers, f"datum.part == {place}", heading | {"frame": "group", "offset": 8, "limit": _SIDE + 40}))
         values += [one | {"part": place} for one in (*_diagonal(z), *_line(row, rated.forced, z), *(_marks(curve, z) if curve is not None else ()))]
-    return grid(panels, values, columns=wide, spacing=(78, 56), title=title_lines(title, subtitle))
+    return grid(panels, values, columns=wide, spacing=(96, 56), title=title_lines(title, subtitle))
 
 
 def _diagonal(z: bool) -> list[dict[str, Any]]:

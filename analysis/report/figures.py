@@ -129,13 +129,14 @@ def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) 
 
 
 def _numbers(shown: pd.DataFrame, file: str, heading: str = "The numbers") -> PageTable:
-    """Any table, as a terminal shows it."""
+    """Any table, as a terminal shows it; of its heading the first sentence is the title, and the rest stands below."""
     texts = [str(name) for name in shown.columns if shown[name].dtype.kind not in "if"]
 
     def column(name: str) -> PageColumn:
         return words_of(name) if name in texts else (name, lambda row: "" if missing(row[name]) else f"{row[name]:.4g}")
 
-    return page_table(shown, [column(str(name)) for name in shown.columns], heading, words=texts, file=file)
+    title, _, caption = heading.partition(". ")
+    return page_table(shown, [column(str(name)) for name in shown.columns], title, caption, words=texts, file=file)
 
 
 def _times(computed: ComputedTimes, file: str) -> PageTable:

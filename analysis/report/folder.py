@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.atomic_files import write_whole
-from ..data.style import Look
+from ..data.style import CONDITION, Look
 from ..figures.charts import for_page, save
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Folder:
 
 
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:
-    """A declaration whose colours of answerers are those of the page, which has one set for light and one for dark."""
-    named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles)}
+    """A declaration whose colours of answerers are those of the page, which has one set for light and one for dark; conditions keep their own."""
+    named = {look.light: f"var(--agent-{number})" for number, look in enumerate(styles) if look.kind != CONDITION}
 
     def changed(part: Any) -> Any:
         if isinstance(part, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -105,6 +106,10 @@ def test_who_belongs_to_no_group_is_named_and_not_compared(tmp_path: Path) -> No
     tests = drawn.further[0][1]
     assert set(tests.columns) >= {"alike", "p_alike"}
     assert "training" in drawn.save(tmp_path / "groups.svg").read_text(encoding="utf-8")
+    colours = {look.label: look.light for look in drawn.agents}
+    assert colours.keys() == {"control", "training"}
+    assert json.dumps(drawn.spec).count(json.dumps([*colours.values()])) >= 3, "on a page others have the first colours"
+    assert "Circles are control, squares are training. Groups are compared" in drawn.caption
     with pytest.raises(SpanLabError, match="people of different groups are different people"):
         figure_named("groups").draw(data, Wish(bars="within"))
     missing = FIGURES.get("groups").missing
