@@ -148,7 +148,7 @@ class _Line:
             async with asyncio.timeout(_HELLO_S):
                 hello = read_message(await self._socket.receive_text())
             if not isinstance(hello, Hello):
-                await self._refuse()
+                await self._refuse("refused")
                 return
             joined = await run_in_threadpool(self._desk.join, hello, send)
             if isinstance(joined, Refusal):
@@ -160,7 +160,7 @@ class _Line:
                 text = await self._socket.receive_text()
                 message = read_message(text)
                 if self._too_much(len(text)) or message is None or isinstance(message, Hello):
-                    await self._refuse()
+                    await self._refuse("stopped")
                     return
                 if isinstance(message, Event):
                     await run_in_threadpool(visit.channel.take, message.event())
@@ -171,7 +171,7 @@ class _Line:
         except (WebSocketDisconnect, RuntimeError, KeyError):
             pass  # the page is gone, or sent bytes
         except TooMuchError:
-            await self._refuse()
+            await self._refuse("stopped")
         except SpanLabError:
             await self._socket.close(1011)  # the disk refuses: nothing is acknowledged, and the page sends it again
         finally:
@@ -186,10 +186,9 @@ class _Line:
         self._window = (now, 1, size) if now - since > _WITHIN_S else (since, count + 1, sizes + size)
         return self._window[1] > _MOST_MESSAGES or self._window[2] > _MOST_TEXT
 
-    async def _refuse(self) -> None:
-        language = self._desk.offer.language
-        text = sentence("online.stopped", language)
-        await self._socket.send_json({"type": "refused", "title": sentence("online.refused_title", language), "texts": [text], "final": True})
+    async def _refuse(self, key: str) -> None:
+        title, text = (sentence(f"online.{name}", self._desk.offer.language) for name in (f"{key}_title", key))
+        await self._socket.send_json({"type": "refused", "title": title, "texts": [text], "final": True})
         await self._socket.close(1008)
 
     async def _write(self) -> None:

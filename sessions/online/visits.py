@@ -305,7 +305,7 @@ class VisitDesk:
                     self._begun.popleft()
                 self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
                 if len(self._visits) >= self._most or len(self._begun) >= self._most_new:
-                    return refusal("full", "elsewhere_title")
+                    return refusal("full", "no_room_title")
                 self._begun.append(now)
                 visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away)
                 self._visits[hello.participant] = visit

@@ -183,7 +183,7 @@ def refused_after(tmp_path: Path, messages: Callable[[str], Iterator[str]]) -> i
         while (answer := socket.receive_json())["type"] != "refused":
             pass
         assert answer["final"]
-        assert answer["texts"] == [sentence("online.stopped", "en")]
+        assert (answer["title"], answer["texts"]) == ("The session has stopped", [sentence("online.stopped", "en")])
         with pytest.raises(WebSocketDisconnect):
             socket.receive_json()
     desk.close()

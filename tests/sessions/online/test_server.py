@@ -18,6 +18,7 @@ from starlette.websockets import WebSocketDisconnect
 from spanlab.agents.base import WindowAgent
 from spanlab.agents.human.browser.agent import check_answerable_at_page
 from spanlab.core.errors import SpanLabError
+from spanlab.core.locale import sentence
 from spanlab.paradigms import ResponseKind, Surface
 from spanlab.sessions.online.offers import ParadigmOffer, StudyOffer
 from spanlab.sessions.online.server import make_app
@@ -92,6 +93,7 @@ def test_strangers_are_not_let_in(tmp_path: Path) -> None:
             refused = socket.receive_json()
             assert refused["type"] == "refused"
             assert refused["final"]
+            assert (refused["title"], refused["texts"]) == ("This link does not work", [sentence("online.refused", "en")])
             assert "Traceback" not in json.dumps(refused)
     assert not any(tmp_path.iterdir())
 
