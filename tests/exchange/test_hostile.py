@@ -73,7 +73,7 @@ def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are those of Unix")
-@pytest.mark.parametrize("what", ["bids", "csv", "psych101", "import", "migrate"])
+@pytest.mark.parametrize("what", ["csv", "migrate", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))])
 def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) -> None:
     """The largest size of a file stands for the disk."""
     resource = pytest.importorskip("resource")

@@ -24,6 +24,7 @@ anything = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PARAMETERS))
 def test_no_value_breaks_a_stimulus(name: str) -> None:
     cls = STIMULI.get(name)
