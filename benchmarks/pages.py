@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 HELPERS = Path(__file__).resolve().parents[1] / "tests" / "helpers"
-sys.path[:0] = [str(HELPERS), str(HELPERS / "lab")]
+sys.path[:0] = [str(HELPERS), str(HELPERS / "browser"), str(HELPERS / "lab")]
 
 from chromium import chromium  # noqa: E402
 from page_timing import measured, spread  # noqa: E402
