@@ -173,7 +173,7 @@ def _not_for_networks(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> It
     """Questions that no network can answer, in a paradigm for networks."""
     if paradigm.network is not None and (kind := next((kind for kind in kinds if kind.not_for_networks), None)) is not None:
         yield paradigm.reader.document.problem(
-            ("network",), f"the question '{kind.name}' is none for networks: {kind.not_for_networks}; or leave out 'network'"
+            ("network",), f"networks cannot answer the question '{kind.name}': {kind.not_for_networks}; or leave out 'network'"
         )
 
 

@@ -33,10 +33,8 @@ Note = Callable[[Event], None]
 
 #: So many answers of a practice trial are told one by one.
 _FEW = 12
-#: What the assistant may decide after practice that was not passed: name, sentence, key. No question uses these keys.
-_DECISIONS = (("again", "practise_again", "f2"), ("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
-#: The same after a quiz.
-_QUIZ_DECISIONS = (("again", "ask_again", "f2"), *_DECISIONS[1:])
+#: What the assistant may decide about somebody who has not passed, beside another attempt: name, sentence, key. No question uses these keys.
+_DECISIONS = (("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
 
 
 class NotPassedError(SpanLabError):
@@ -137,9 +135,7 @@ class ParticipantFlow:
         assert practice is not None
         share = practice.pass_ or 0.0
         reason = self._text("not_passed", right=right, all=asked, round=rounds, percent=f"{100 * share:g}")
-        options = [Option(name, self._text(label), key) for name, label, key in _DECISIONS]
-        # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
-        decided = self._agent.choose(self._text("stopped"), f"{self._text('stopped_body')}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
+        decided = self._decision("stopped_body", reason, again="practise_again")
         self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
         if decided == "leave":
             raise NotPassedError(
@@ -164,8 +160,7 @@ class ParticipantFlow:
         """
         last, number, share = state.attempts[-1], len(state.attempts), state.rule["pass"]
         reason = self._text("quiz_not_passed", right=last.right, all=last.items, attempt=number, percent=f"{100 * share:g}")
-        options = [Option(name, self._text(label), key) for name, label, key in _QUIZ_DECISIONS]
-        decided = self._agent.choose(self._text("stopped"), f"{self._text('quiz_stopped')}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
+        decided = self._decision("quiz_stopped", reason, again="ask_again")
         self._note({"event": "quiz_decision", "attempt": number, "decided": decided})
         if decided == "leave":
             raise QuizNotPassedError(
@@ -173,6 +168,12 @@ class ParticipantFlow:
                 "stops the session then (quiz: otherwise). When the session goes on, a page asks whether to ask once more or to go on without having passed"
             )
         return decided
+
+    def _decision(self, body: str, reason: str, again: str) -> str:
+        """What the assistant decides at a page: ``again``, ``go_on`` or ``leave``."""
+        options = [Option(name, self._text(label), key) for name, label, key in (("again", again, "f2"), *_DECISIONS)]
+        # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
+        return self._agent.choose(self._text("stopped"), f"{self._text(body)}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
 
     def announce(self, round_: int, feedback: bool) -> None:
         """Say that a round of practice begins."""

@@ -17,7 +17,6 @@ import gc
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ import pytest
 from command_line import Run, command_line, make_things
 from hypothesis import settings
 from longest import LONGEST
+from x_server import x_server
 
 from spanlab.sessions.record import writer as recorder
 
@@ -125,26 +125,9 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def _xvfb() -> Iterator[str]:
-    """One Xvfb for this test process; its display, such as ``:3``."""
-    server = shutil.which("Xvfb")
-    if server is None:
-        pytest.fail("Xvfb is missing; run 'make setup', or: sudo apt-get install xvfb")
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [server, "-displayfd", str(writer), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
-        pass_fds=[writer],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "HOME": "/tmp"},
-    )
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        number = pipe.readline().strip()
-    if not number:
-        pytest.fail("Xvfb did not start; try it by hand: Xvfb :99")
-    yield f":{number}"
-    process.terminate()
-    process.wait(10)
+    """One X server for this test process; its display, such as ``:3``."""
+    with x_server("1280x1024") as server:
+        yield server.display
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from ...core.errors import SpanLabError
 from ..data.coding import decoded
 from ..data.ratings import in_steps
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, estimate
+from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.over_people import means_over_people
 from ..stats.rated_detection import ENOUGH, LEAST_LEVELS, RatingCounts, UnequalVariance, area_under_curve, fit_unequal_variance
 from .conditions import question_of
 
@@ -177,26 +178,17 @@ def roc_over_people(
     ----------
     table : of :func:`roc_table`, by the same columns
     """
-    import pandas as pd
-
-    rows = []
-    people = table[table["participant"] != ""] if len(table) else table
-    for key, group in people.groupby([*who, *by], sort=True, observed=True, dropna=False) if len(people) else ():
-        if group["participant"].nunique() < 2:
-            continue
-        row: dict[str, Any] = dict(zip([*who, *by], key, strict=True)) | dict.fromkeys(ROC_COLUMNS, math.nan)
-        row |= {"participant": f"mean of {len(group)} people", "unit": "participant", "criteria": ""}
-        row |= {name: int(group[name].sum()) for name in ("n_signals", "n_others", "n_missing")}
-        fewest = len(group)
-        for name in _MEASURED:
-            values = group[name].dropna().to_numpy(float)
-            if len(values) >= 2:
-                mean = estimate(values, proportion="auc" in name, level=level, resamples=resamples, seed=seed)
-                row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
-                fewest = min(fewest, len(values))
-        part = " for some of it" if fewest < len(group) else ""
-        rows.append(row | {"note": f"only {plural(fewest, 'participant')}{part}: rough intervals" if fewest < FEW else ""})
-    return pd.DataFrame(rows, columns=[*who, "participant", *by, *ROC_COLUMNS])
+    return means_over_people(
+        table,
+        [*who, *by],
+        [*ROC_COLUMNS],
+        counts=("n_signals", "n_others", "n_missing"),
+        measures={name: "auc" in name for name in _MEASURED},
+        further=lambda people: {"criteria": ""},
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 def roc_points(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = ()) -> pd.DataFrame:

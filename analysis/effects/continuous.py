@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, estimate
+from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.over_people import means_over_people
 from ..stats.mixture import COMPONENTS, ENOUGH, Mixture, Model, circular_mean_sd, fit_mixture, mixture_limits
 
 if TYPE_CHECKING:
@@ -143,28 +144,22 @@ def errors_over_people(
     ----------
     table : of :func:`report_errors`, by the same columns
     """
-    import pandas as pd
 
-    keys = [*who, *by]
-    rows = []
-    people = table[table["participant"] != ""] if len(table) else table
-    for key, group in people.groupby(keys, sort=True, observed=True, dropna=False) if len(people) else ():
-        if group["participant"].nunique() < 2:
-            continue
-        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(ERROR_COLUMNS, math.nan)
-        row |= {"participant": f"mean of {len(group)} people", "unit": "participant", "period": float(group["period"].iloc[0])}
-        row |= {name: int(group[name].sum()) for name in ("n_items", "n_missing")}
-        row |= {name: float(group[name].mean()) for name in ("mean_error", "sd_error", "mean_absolute_error")}
-        fewest = len(group)
-        for name in _FITTED:
-            values = group[name].dropna().to_numpy(float)
-            if len(values) >= 2:
-                mean = estimate(values, proportion="_p_" in name, level=level, resamples=resamples, seed=seed)
-                row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
-                fewest = min(fewest, len(values))
-        part = " for some of it" if fewest < len(group) else ""
-        rows.append(row | {"note": f"only {plural(fewest, 'participant')}{part}: rough intervals" if fewest < FEW else ""})
-    return pd.DataFrame(rows, columns=[*who, "participant", *by, *ERROR_COLUMNS])
+    def further(people: pd.DataFrame) -> dict[str, float]:
+        averages = {name: float(people[name].mean()) for name in ("mean_error", "sd_error", "mean_absolute_error")}
+        return {"period": float(people["period"].iloc[0]), **averages}
+
+    return means_over_people(
+        table,
+        [*who, *by],
+        ERROR_COLUMNS,
+        counts=("n_items", "n_missing"),
+        measures={name: "_p_" in name for name in _FITTED},
+        further=further,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 def two_components(row: Any) -> Mixture | None:

@@ -18,7 +18,8 @@ from ...core.agent_kinds import KINDS as AGENT_KINDS
 from ...core.errors import SpanLabError
 from ..data.coding import groups
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, estimate
+from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.over_people import means_over_people
 from .transforms import TRIAL
 
 if TYPE_CHECKING:
@@ -204,18 +205,14 @@ def over_people(
     ----------
     table : of :func:`reaction_times`, by the same columns
     """
-    import pandas as pd
-
-    keys = [*who, *by]
-    rows = []
-    for key, group in table[table["mu"].notna()].groupby(keys, sort=True, observed=True) if len(table) else ():
-        if group["participant"].nunique() < 2:
-            continue
-        row: dict[str, Any] = dict(zip(keys, key, strict=True)) | dict.fromkeys(MEASURE_COLUMNS, math.nan)
-        row |= {name: float(group[name].mean()) for name in ("mean", "median", "sd")}
-        row |= {"participant": f"mean of {len(group)} people", "unit": "participant"} | {name: int(group[name].sum()) for name in ("n_items", "n_left_out")}
-        for name in _PARAMETERS:
-            mean = estimate(group[name].to_numpy(float), proportion=False, level=level, resamples=resamples, seed=seed)
-            row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
-        rows.append(row | {"note": f"only {plural(len(group), 'participant')}: rough interval" if len(group) < FEW else ""})
-    return pd.DataFrame(rows, columns=[*who, "participant", *by, *MEASURE_COLUMNS])
+    return means_over_people(
+        table[table["mu"].notna()],
+        [*who, *by],
+        MEASURE_COLUMNS,
+        counts=("n_items", "n_left_out"),
+        measures=dict.fromkeys(_PARAMETERS, False),
+        further=lambda people: {name: float(people[name].mean()) for name in ("mean", "median", "sd")},
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded, decoded
+from ..data.coding import coded
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
@@ -18,7 +18,7 @@ from ..effects.continuous import asked_on_a_scale, errors_over_people, report_er
 from ..stats.mixture import ENOUGH
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines
-from .histogram_panels import Panel, bars, heading_of, histogram_panels, line
+from .histogram_panels import MOST, Panel, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ..data.loading import Data
 
 NAME = "error_distribution"
-#: Panels that are drawn at most; the table has everybody.
-MOST = 24
 #: Bars of a histogram, over the whole scale.
 _BARS = 24
 _POINTS = 181
@@ -63,14 +61,13 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     paradigm = chosen(NAME, _unscaled, data, wish)
     part = data.scored.parts[paradigm]
     by = _columns(part, paradigm, wish)
-    items = part.items.assign(**{name: decoded(part.items[name]) for name in by})
-    part = Scored(items, part.intrusions, part.notes)
+    part = split_by(part, by)
     each = report_errors(part, by=by)
     if not len(each):
         raise SpanLabError(f"no figure {NAME}: {paradigm} has no {' and no '.join(by)} in questions that were answered on a continuous scale")
     table = pd.concat([each, errors_over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: errors"
-    notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
+    notes = notes_on_panels(len(each))
     unfitted = each[each["two_sd"].isna()]
     if len(unfitted):
         why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))

@@ -235,6 +235,15 @@ def named_paradigms(data: Data, wish: Wish) -> list[str]:
     return list(wish.paradigms)
 
 
+def why_not(find: Callable[[Scored, str], object], scored: Scored, paradigm: str) -> str:
+    """Why a paradigm does not show a figure: the sentence with which its data are refused; empty where they are not."""
+    try:
+        find(scored, paradigm)
+    except SpanLabError as error:
+        return f"{error}."
+    return ""
+
+
 def chosen(
     name: str, missing: Callable[[Scored, str], str], data: Data, wish: Wish, *, expected: Sequence[str] = (), among: Sequence[str] | None = None
 ) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT
@@ -13,7 +14,7 @@ from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
 from ..stats.margins import PRIOR, judged, margin_of
 from .effect_figure import caption, condition_chart, effect_chart, looks_of, looks_of_conditions, shown, unit_of
-from .figure import Computed, FigureDeclaration, Wish, chosen, lines
+from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..data.loading import Data
 
 NAME = "groups"
+_UNGROUPED = partial(why_not, people_in_groups)
 #: How marks are called.
 _MARKS = {"circle": "circles", "square": "squares", "diamond": "diamonds", "cross": "crosses", "triangle-up": "triangles"}
 _MARKS |= {"triangle-down": "triangles pointing down", "triangle-right": "triangles pointing right"}
@@ -43,7 +45,7 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
     """
     if wish.bars == "within":
         raise SpanLabError("--bars within is for conditions that everybody is in; people of different groups are different people")
-    paradigm = chosen(NAME, _ungrouped, data, wish)
+    paradigm = chosen(NAME, _UNGROUPED, data, wish)
     people = people_in_groups(data.scored, paradigm)
     effect = group_effect(people, paradigm, wish.along, wish.value)
     table = effect.table(people, paradigm, human="")
@@ -97,14 +99,6 @@ def _with_colours(spec: dict[str, Any], looks: Sequence[Look]) -> dict[str, Any]
     return {**changed(spec), "data": spec["data"]}
 
 
-def _ungrouped(scored: Scored, paradigm: str) -> str:
-    try:
-        people_in_groups(scored, paradigm)
-    except SpanLabError as error:
-        return f"{error}."
-    return ""
-
-
 def _lacking(scored: Scored, paradigm: str) -> tuple[str, ...]:
     part = scored.parts.get(paradigm)
     return () if part is not None and GROUP in part.items.columns else (GROUP,)
@@ -114,7 +108,7 @@ GROUPS = FigureDeclaration(
     NAME,
     "groups of people",
     compute_groups,
-    _ungrouped,
+    _UNGROUPED,
     _lacking,
     line="people of different groups, with tests between them (--along, --value)",
     place=-1,

@@ -9,8 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..data.coding import decoded
+from ..data.scoring import Scored, plural
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, whole_axis
+
+#: Panels that are drawn at most; the table has everybody.
+MOST = 24
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,16 @@ class Panel:
     below: str
     colour: str
     values: Sequence[Mapping[str, Any]]
+
+
+def split_by(part: Scored, by: Sequence[str]) -> Scored:
+    """The answers of a paradigm with the columns for each combination of which there is a panel, as values."""
+    return Scored(part.items.assign(**{name: decoded(part.items[name]) for name in by}), part.intrusions, part.notes)
+
+
+def notes_on_panels(count: int) -> list[str]:
+    """What is said where there are more panels than are drawn."""
+    return [f"{plural(count - MOST, 'panel')} of {count} are not drawn; the table has all."] if count > MOST else []
 
 
 def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:

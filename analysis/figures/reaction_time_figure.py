@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.errors import SpanLabError
-from ..data.coding import coded, decoded
+from ..data.coding import coded
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
-from .histogram_panels import Panel, bars, heading_of, histogram_panels, line
+from .histogram_panels import MOST, Panel, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..data.loading import Data
 
 NAME = "reaction_time"
-#: Panels that are drawn at most; the table has everybody.
-MOST = 24
 #: Bars of a histogram, over the middle of all times.
 _BARS = 30
 _POINTS = 160
@@ -56,14 +54,13 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     paradigm = _paradigm(data, wish)
     part = data.scored.parts[paradigm]
     by = (column_named(part.items, wish.by, paradigm, f"figure {NAME} by {wish.by}"),) if wish.by else ()
-    items = part.items.assign(**{name: decoded(part.items[name]) for name in by})
-    part = Scored(items, part.intrusions, part.notes)
+    part = split_by(part, by)
     each = reaction_times(part, by=by)
     if not len(each):
         raise SpanLabError(f"no figure {NAME}: {paradigm} has no {wish.by} in questions that were answered correctly and timed")
     table = pd.concat([each, over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: reaction times"
-    notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
+    notes = notes_on_panels(len(each))
     rough = int(each["note"].ne("").sum())
     if rough:
         lacking = "has no fit, or a fit" if rough == 1 else "have no fit, or a fit"

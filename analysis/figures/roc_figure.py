@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.errors import SpanLabError
-from ..data.coding import coded, decoded
+from ..data.coding import coded
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
@@ -19,16 +18,15 @@ from ..effects.confidence import Rated, model_of, rated_questions, roc_over_peop
 from ..stats.rated_detection import ENOUGH
 from .charts import grid, panel_of, title_lines
 from .effect_figure import looks_of
-from .figure import Computed, FigureDeclaration, Wish, chosen, lines
-from .histogram_panels import heading_of
+from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
+from .histogram_panels import MOST, heading_of, notes_on_panels, split_by
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..data.loading import Data
 
-#: Panels that are drawn at most; the table has everybody.
-MOST = 24
+_UNRATED = partial(why_not, rated_questions)
 #: Width and height of a panel, in px.
 _SIDE = 150
 _POINTS = 60
@@ -67,16 +65,16 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     """
     import pandas as pd
 
-    paradigm = chosen(name, _unrated, data, wish)
+    paradigm = chosen(name, _UNRATED, data, wish)
     part = data.scored.parts[paradigm]
     by = (column_named(part.items, wish.by, paradigm, f"figure {name} by {wish.by}"),) if wish.by else ()
-    part = Scored(part.items.assign(**{one: decoded(part.items[one]) for one in by}), part.intrusions, part.notes)
+    part = split_by(part, by)
     rated = rated_questions(Scored(part.items, part.intrusions, ()), paradigm)
     each = roc_table(rated, by=by)
     points = roc_points(rated, by=by)
     table = pd.concat([each, roc_over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: {'ROC in z-scores' if z else 'ROC'}"
-    notes = [f"{plural(len(each) - MOST, 'panel')} of {len(each)} are not drawn; the table has all."] if len(each) > MOST else []
+    notes = notes_on_panels(len(each))
     unfitted = each[each["d_a"].isna()]
     if len(unfitted):
         have = "has" if len(unfitted) == 1 else "have"
@@ -102,14 +100,6 @@ def _caption(rated: Rated) -> str:
     forced = "; d_a is divided by √2, as for a choice between two sides" if rated.forced else ""
     named = f"{'s' if len(phases) > 1 else ''} {', '.join(phases)}"
     return _METHOD.format(signal=rated.words[0], phases=named, enough=ENOUGH, forced=forced)
-
-
-def _unrated(scored: Scored, paradigm: str) -> str:
-    try:
-        rated_questions(scored, paradigm)
-    except SpanLabError as error:
-        return f"{error}."
-    return ""
 
 
 def _lacking(scored: Scored, paradigm: str) -> tuple[str, ...]:
@@ -207,7 +197,7 @@ ROC = FigureDeclaration(
     "roc",
     "ROC from ratings of confidence",
     partial(compute_curves, "roc", False),
-    _unrated,
+    _UNRATED,
     _lacking,
     line="ROC from ratings of confidence, with area, d_a and slope of the unequal-variance model",
     answers="items",
@@ -217,7 +207,7 @@ ZROC = FigureDeclaration(
     "zroc",
     "ROC in z-scores",
     partial(compute_curves, "zroc", True),
-    _unrated,
+    _UNRATED,
     _lacking,
     line="ROC in z-scores, with the line of the unequal-variance model",
     answers="items",

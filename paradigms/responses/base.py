@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ...core.errors import SpanLabError
 from ...core.registry import Component, Registry
 from ...stimuli import CANVAS
 from ..identity import canonical
@@ -238,11 +239,16 @@ class ResponseKind(Component):
         ``classes`` says which class each allowed answer is, in the order of the answers (0, 1, ... when not given). With ``all_classes`` the whole head is
         read out, and a class that belongs to no allowed answer gives None (an invalid answer).
         """
-        raise NotImplementedError
+        raise self._not_for_networks()
 
     def target(self, answer: Answer) -> int | tuple[int, ...]:
         """The number of the answer among the allowed ones; several numbers for an answer with several values."""
-        raise NotImplementedError
+        raise self._not_for_networks()
+
+    def _not_for_networks(self) -> Exception:
+        if not self.not_for_networks:
+            return NotImplementedError(self.name)
+        return SpanLabError(f"networks cannot answer a question of the kind '{self.name}': {self.not_for_networks}")
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """A uniformly random allowed answer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import override
 
-from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...stimuli.kinds.lettering import drawable
 from .base import RESPONSES, Answer, ItemScore, ResponseKind, Scale, Surface
@@ -187,14 +186,6 @@ class Rating(ResponseKind):
     @override
     def answer_from_json(self, value: Any) -> Answer | None:
         return value if self.allows(value) else None
-
-    @override
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
-
-    @override
-    def target(self, answer: Answer) -> int | tuple[int, ...]:
-        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     @override
     def guess(self, random: np.random.RandomState) -> Answer:

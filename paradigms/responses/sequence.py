@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from math import comb, perm
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...core.registry import Ints, Words
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
@@ -204,12 +202,6 @@ class SerialOrder(ResponseKind):
         return keys if all(keys) and len(set(keys)) == len(keys) else ()
 
     # -- scores ----------------------------------------------------------------------------------------------------------------------------------
-
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
-
-    def target(self, answer: Answer) -> int | tuple[int, ...]:
-        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """As many items as there are, each place or symbol equally likely."""

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
 from .distance import edit_distance
@@ -119,12 +118,6 @@ class TypedText(ResponseKind):
 
     def answer_from_json(self, value: Any) -> Answer | None:
         return value.lower() if self.allows(value) else None
-
-    def from_logits(self, logits: np.ndarray, classes: Sequence[int] | None = None, all_classes: bool = False) -> Answer | None:
-        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
-
-    def target(self, answer: Answer) -> int | tuple[int, ...]:
-        raise SpanLabError(f"a question of the kind '{self.name}' is none for networks: {self.not_for_networks}")
 
     def guess(self, random: np.random.RandomState) -> Answer:
         """Any text that can be typed, each as likely as any other of its length; the longest are by far the most."""

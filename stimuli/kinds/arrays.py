@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ...core.json_values import as_tuple
 from ...core.registry import Ints
 from ..directions import STEPS, Direction, direction_words
-from ..parameters import ColourName, check_cells, colour_words, rows_of
+from ..parameters import check_cells, colour_words, rows_of
 from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, Tiled
-from .matrix import fill_colour, grid_family
+from .matrix import FillColour, grid_family
 
 _NINE = "Nine positions in three rows of three, numbered 1 to 9 row by row from the top left."
 _EIGHT = "Eight positions in rows of three, three and two, numbered 1 to 8 row by row from the top left."
@@ -65,12 +65,7 @@ class PatternArray(Tiled):
     cells: Annotated[tuple[Ints | None, ...], BeforeValidator(_patterns)] = Field(
         description="nine (or eight) patterns by position, each a list of filled cells, or null for an empty place"
     )
-    colour: ColourName = Field("green", description="colour of filled cells")
-
-    @field_validator("colour")
-    @classmethod
-    def _not_white(cls, value: str) -> str:
-        return fill_colour(value)
+    colour: FillColour = Field("green", description="colour of filled cells")
 
     @model_validator(mode="after")
     def _canonical(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from ...core.registry import Ints
 from ..parameters import ColourName, check_cells, colour_words, rgb, rows_of
@@ -31,16 +31,19 @@ def grid_family(
     tiles = []
     for x, y in places:
         for index in range(grid * grid):
-            there = tuple((grid_cell(index, grid, cell, x, y, fill, radius),) for fill in fills)
-            tiles.append(((), *there) if absent else there)
+            states = tuple((grid_cell(index, grid, cell, x, y, fill, radius),) for fill in fills)
+            tiles.append(((), *states) if absent else states)
     return Family(tuple(tiles), below, group=grid * grid if absent else 0)
 
 
-def fill_colour(colour: str) -> str:
-    """A colour that can be told from white cells."""
+def _not_white(colour: str) -> str:
     if rgb(colour) == COLOURS["white"]:
         raise ValueError("cells that are not filled are white, so filled ones need another colour")
     return colour
+
+
+#: A colour that differs from that of empty cells.
+FillColour = Annotated[ColourName, AfterValidator(_not_white)]
 
 
 @STIMULI.register
@@ -51,14 +54,9 @@ class Matrix(Tiled):
 
     grid: Grid = Field(6, description="rows and columns")
     filled: Ints = Field(description="the filled cells, from 0, row by row")
-    colour: ColourName = Field("green", description="colour of filled cells")
+    colour: FillColour = Field("green", description="colour of filled cells")
     margin: Annotated[int, Field(ge=0, le=40)] = Field(9, description="distance from the edge of the screen, in canvas units")
     radius: Annotated[int, Field(ge=0, le=10)] = Field(3, description="radius of the corners of cells, in canvas units")
-
-    @field_validator("colour")
-    @classmethod
-    def _not_white(cls, value: str) -> str:
-        return fill_colour(value)
 
     @model_validator(mode="after")
     def _canonical(self) -> Self:
@@ -99,12 +97,7 @@ class SideBySide(Tiled):
     grid: Grid = Field(6, description="rows and columns of each grid")
     left: Ints = Field(description="the filled cells of the left grid, from 0, row by row")
     right: Ints = Field(description="the filled cells of the right grid")
-    colour: ColourName = Field("green", description="colour of filled cells")
-
-    @field_validator("colour")
-    @classmethod
-    def _not_white(cls, value: str) -> str:
-        return fill_colour(value)
+    colour: FillColour = Field("green", description="colour of filled cells")
 
     @model_validator(mode="after")
     def _canonical(self) -> Self:

@@ -231,18 +231,24 @@ def test_error_consistency_comes_back_on_the_same_trials_only() -> None:
     assert not len(error_consistency(score_table(apart)))
 
 
-def test_people_are_the_units_of_their_agreement() -> None:
+def people_and_a_model() -> tuple[list[pd.DataFrame], pd.DataFrame]:
+    """Five people and a model, for all of whom the same trials are hard."""
     base = table(along("set_size", {2: 1.0}), 200)
     random = np.random.RandomState(2)
     hard = random.rand(200)
-    parts = [
+    people = [
         base.assign(agent="People", agent_kind="participant", participant=f"P{n}", session=f"s{n}", correct=hard + 0.3 * random.randn(200) < 0.6)
         for n in range(5)
     ]
-    found = error_consistency(score_table(together(*parts)))
+    return people, base.assign(agent="net", session="n", correct=hard + 0.3 * random.randn(200) < 0.6)
+
+
+def test_people_are_the_units_of_their_agreement() -> None:
+    people, model = people_and_a_model()
+    found = error_consistency(score_table(together(*people)))
     assert found[["agent", "other", "n_pairs", "n_units", "unit"]].to_numpy().tolist() == [["People", "People", 10, 5, "participant"]]
     assert found["kappa"].item() > 0.2
-    always = error_consistency(score_table(together(parts[0], base.assign(correct=True))))
+    always = error_consistency(score_table(together(people[0], model.assign(correct=True))))
     assert always["note"].item() == "no kappa: somebody was always right or always wrong"
 
 
@@ -330,15 +336,8 @@ def test_ceilings_are_for_several_people() -> None:
 
 
 def test_kappa_with_people_stands_beside_that_of_people() -> None:
-    base = table(along("set_size", {2: 1.0}), 200)
-    random = np.random.RandomState(2)
-    hard = random.rand(200)
-    parts = [
-        base.assign(agent="People", agent_kind="participant", participant=f"P{n}", session=f"s{n}", correct=hard + 0.3 * random.randn(200) < 0.6)
-        for n in range(5)
-    ]
-    model = base.assign(agent="net", session="n", correct=hard + 0.3 * random.randn(200) < 0.6)
-    found = rows_by(error_consistency(score_table(together(*parts, model))), "other")
+    people, model = people_and_a_model()
+    found = rows_by(error_consistency(score_table(together(*people, model))), "other")
     among, beside = found["People"], found["net"]
     assert beside["among_people"] == among["kappa"]
     assert math.isnan(among["among_people"])

@@ -55,6 +55,41 @@ def problems(folder: Path, content: str | bytes, levels: dict[str, Any] | None =
     raise AssertionError("nothing was found wrong")
 
 
+def old_or_new(more: str, *, lengths: str, after: str = "") -> str:
+    """Recognition of words with a rating of confidence: the paradigm ``sure``.
+
+    Parameters
+    ----------
+    more : further keys of the paradigm, instructions among them
+    lengths : of the lists
+    after : steps after the feedback, as items of the timeline
+    """
+    words = "[tree, house, river, stone, cloud, table, horse, paper]"
+    return f"""\
+paradigm: sure
+version: 1
+title: Old or new, and how sure
+factors:
+  list_length: {lengths}
+draw:
+  words: {{several: {{of: {words}, count: =list_length}}}}
+  probe: {{one_of: {{of: {words}}}}}
+timeline:
+  - for: item in words
+    phase: present
+    show: {{word: =item, ms: 100}}
+  - phase: probe
+    show: {{word: =probe}}
+    ask: {{choice: {{options: [old, new]}}, answer: "='old' if probe in words else 'new'"}}
+  - phase: confidence
+    show: {{blank: {{}}}}
+    ask: {{rating: {{from: 1, to: 6, labels: {{1: I was guessing, 6: absolutely sure}}}}, prompt: {{en: How sure are you?}}}}
+  - phase: feedback
+    feedback: {{right: {{text: right, ms: 50}}, wrong: {{text: wrong, ms: 50}}}}
+{after}set_size: =list_length
+{more}"""
+
+
 def short(ms: int, interval: int, *, before: str = "", ask: str = "", more: str = "") -> str:
     """Visual serial recall with displays of so many ms, for a window.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chat_trials import converse
+from paradigm_texts import old_or_new
 from session_tools import AtTheWindow, Saying, lasting, start, take
 from session_tools import spanlab as run_spanlab
 from virtual_lab import VirtualStage, VirtualWindow, play
@@ -32,34 +33,16 @@ from spanlab.sessions.large_run import rehearsed
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.replaying import recorded_agent
 
-SURE = """\
-paradigm: sure
-version: 1
-title: Old or new, and how sure
-factors:
-  list_length: [2, 4]
-draw:
-  words: {several: {of: [tree, house, river, stone, cloud, table, horse, paper], count: =list_length}}
-  probe: {one_of: {of: [tree, house, river, stone, cloud, table, horse, paper]}}
-timeline:
-  - for: item in words
-    phase: present
-    show: {word: =item, ms: 100}
-  - phase: probe
-    show: {word: =probe}
-    ask: {choice: {options: [old, new]}, answer: "='old' if probe in words else 'new'"}
-  - phase: confidence
-    show: {blank: {}}
-    ask: {rating: {from: 1, to: 6, labels: {1: I was guessing, 6: absolutely sure}}, prompt: {en: How sure are you?}}
-  - phase: feedback
-    feedback: {right: {text: right, ms: 50}, wrong: {text: wrong, ms: 50}}
-set_size: =list_length
+SURE = old_or_new(
+    """\
 instructions: {en: Remember the words., de: Merken Sie sich die Wörter.}
 translations: {de: {I was guessing: geraten, absolutely sure: ganz sicher, old: alt, new: neu, right: richtig, wrong: falsch}}
 practice: {trials: 4, feedback: true, pass: 0.9}
 designs:
   human: {repetitions: 4, balance: [answer]}
-"""
+""",
+    lengths="[2, 4]",
+)
 
 
 def rating(**given: Any) -> Rating:
@@ -127,7 +110,7 @@ def test_every_answer_is_written_read_clicked_and_pressed(scale: tuple[int, int]
         ("6: absolutely sure", "6: 確か", "typeface"),
         ("to: 6,", "too: 6,", "did you mean 'to'"),
         ("prompt: {en: How sure are you?}", "answer: 3", r"sure.yaml:18 .*ask > answer: a rating has no correct answer: leave out 'answer'"),
-        ("set_size: =list_length", "set_size: =list_length\nnetwork: {task: sure, head: 2}", "the question 'rating' is none for networks"),
+        ("set_size: =list_length", "set_size: =list_length\nnetwork: {task: sure, head: 2}", "networks cannot answer the question 'rating'"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, old: str, new: str, says: str) -> None:

@@ -17,13 +17,13 @@ from typing import Any, Literal, Protocol, cast, get_args
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
 from ....paradigms.responses.keys import KEY_NAMES
+from ..triggers.address import BAUD, port_and_baud
 from .answering import Press
 
 Kind = Literal["keys", "serial", "psychopy"]
 _EXAMPLES = "keys:1+2+3+4 (a box that types), serial:/dev/ttyUSB0@115200 or psychopy:CLASS,NAME=VALUE"
 #: What a serial box sends for its buttons when nothing else is said.
 PRESSES = "123456789"
-BAUD = 115_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,7 @@ def read_box(text: str) -> BoxAddress:
         if unknown is not None or len(set(keys)) < len(keys) or pairs:
             raise SpanLabError(f"a box that types is named by its keys, each once, as in keys:1+2+3+4; found '{text}'")
         return BoxAddress(kind, where)
-    baud = BAUD
-    if "@" in where:
-        where, _, rate = where.rpartition("@")
-        if not re.fullmatch(r"[1-9][0-9]{2,7}", rate):
-            raise SpanLabError(f"the rate of a serial port is a number of baud, such as 115200; found '{rate}' in '{text}'")
-        baud = int(rate)
+    where, baud = port_and_baud(where, text)
     presses = pairs.pop("presses", PRESSES)
     if pairs:
         raise SpanLabError(f"a serial button box has no setting '{next(iter(pairs))}'; there is presses=BYTES, such as presses=abcd or presses=0x01+0x02")
@@ -87,7 +82,7 @@ def _bytes(presses: str, text: str) -> bytes:
     else:
         found = presses.encode("latin-1", "ignore")
     if not found or len(set(found)) < len(found):
-        raise SpanLabError(f"presses= gives the byte of each button, each another one, such as presses=abcd or presses=0x01+0x02; found '{text}'")
+        raise SpanLabError(f"presses= gives the byte of each button, all different, such as presses=abcd or presses=0x01+0x02; found '{text}'")
     return found
 
 

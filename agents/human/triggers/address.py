@@ -60,15 +60,30 @@ def read_address(text: str) -> Address:
     kind, _, where = name.partition(":")
     if kind not in get_args(Kind):
         raise SpanLabError(f"unknown trigger port '{text}'{nearest(kind, get_args(Kind)) or '; write ' + _EXAMPLES}")
-    baud = BAUD
-    if kind == "serial" and "@" in where:
-        where, _, rate = where.rpartition("@")
-        if not re.fullmatch(r"[1-9][0-9]{2,7}", rate):
-            raise SpanLabError(f"the rate of a serial port is a number of baud, such as 115200; found '{rate}' in '{text}'")
-        baud = int(rate)
+    where, baud = port_and_baud(where, text) if kind == "serial" else (where, BAUD)
     if kind in ("serial", "parallel") and not where:
         raise SpanLabError(f"which {kind} port? Write {_EXAMPLES}")
     return Address(cast(Kind, kind), where or (STREAM if kind == "lsl" else ""), baud, **_settings(text, kind, settings))  # type: ignore[arg-type]
+
+
+def port_and_baud(where: str, text: str) -> tuple[str, int]:
+    """A serial port and its rate: ``PORT[@BAUD]``.
+
+    Parameters
+    ----------
+    text : of which it is a part, for messages
+
+    Raises
+    ------
+    SpanLabError
+        when the rate is not a possible one.
+    """
+    if "@" not in where:
+        return where, BAUD
+    port, _, rate = where.rpartition("@")
+    if not re.fullmatch(r"[1-9][0-9]{2,7}", rate):
+        raise SpanLabError(f"the rate of a serial port is a number of baud, such as 115200; found '{rate}' in '{text}'")
+    return port, int(rate)
 
 
 def _settings(text: str, kind: str, settings: list[str]) -> dict[str, float | int | str | bool]:

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from effort import HANGS_S
 from session_tools import command, one_thread, spanlab
+from x_server import x_server
 
 from spanlab.sessions import find_sessions, read_responses, read_session
 from spanlab.sessions.record.reader import read_events
@@ -97,16 +98,8 @@ ALL = {"understood", *TASKS, "how_it_was"}
 @pytest.fixture
 def display() -> Iterator[str]:
     """A screen of a small monitor."""
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1024x768x24", "-nolisten", "tcp"], pass_fds=[writer], stderr=subprocess.DEVNULL
-    )
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        name = f":{pipe.readline().strip()}"
-    yield name
-    process.kill()
-    process.wait()
+    with x_server("1024x768") as server:
+        yield server.display
 
 
 class Laboratory:

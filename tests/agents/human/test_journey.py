@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from session_tools import one_thread
+from x_server import x_server
 
 from spanlab.sessions import find_sessions, read_responses, read_session
 from spanlab.sessions.record.reader import read_events
@@ -51,16 +52,8 @@ KEPT = ("dialog complains", "Consent", "Visual Serial Recall", "sfr probe", "cd 
 @pytest.fixture
 def display() -> Iterator[str]:
     """A screen of a size that makes good pictures."""
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp"], pass_fds=[writer], stderr=subprocess.DEVNULL
-    )
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        name = f":{pipe.readline().strip()}"
-    yield name
-    process.kill()
-    process.wait()
+    with x_server("1280x800") as server:
+        yield server.display
 
 
 def travel(folder: Path, pictures: Path, display: str, leave_at: str, arguments: list[str]) -> tuple[dict[str, Any], str]:

@@ -175,7 +175,7 @@ def test_button_boxes_are_named_and_what_is_wrong_is_said() -> None:
         ("keys:1+1", "each once"),
         ("keys:1+ä", "each once"),
         ("serial:COM3@fast", "number of baud"),
-        ("serial:COM3,presses=aa", "each another one"),
+        ("serial:COM3,presses=aa", "all different"),
         ("serial:COM3,pulse=2", "no setting 'pulse'"),
     ):
         with pytest.raises(SpanLabError, match=told):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from effort import HANGS_S
 from keyboards import Keyboards
 from paradigm_texts import short
 from session_tools import command, one_thread, spanlab
+from x_server import XServer, x_server
 
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import read_events
@@ -27,18 +25,10 @@ SHORT = short(200, 100)
 
 
 @pytest.fixture
-def server() -> Iterator[subprocess.Popen[bytes]]:
-    """A display of the test's own, to be maltreated; its name is in ``server.display``."""
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"], pass_fds=[writer], stderr=subprocess.DEVNULL
-    )
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        process.display = f":{pipe.readline().strip()}"  # type: ignore[attr-defined]
-    yield process
-    process.kill()
-    process.wait()
+def server() -> Iterator[XServer]:
+    """An X server of the test's own, to be maltreated."""
+    with x_server("1280x1024") as server:
+        yield server
 
 
 def struck(data: Path, display: str, strike: Callable[[], object]) -> tuple[Path, subprocess.CompletedProcess[str]]:
@@ -81,13 +71,13 @@ def assert_told(folder: Path, done: subprocess.CompletedProcess[str], what: str,
 
 
 @pytest.mark.slow
-def test_the_server_of_the_display_ends(tmp_path: Path, server: Any, screen: str) -> None:
-    folder, done = struck(tmp_path, server.display, lambda: server.send_signal(signal.SIGKILL))
+def test_the_server_of_the_display_ends(tmp_path: Path, server: XServer, screen: str) -> None:
+    folder, done = struck(tmp_path, server.display, server.process.kill)
     assert_told(folder, done, "the display is gone: its X server has ended", screen)
 
 
 @pytest.mark.slow
-def test_the_display_is_switched_off(tmp_path: Path, server: Any, screen: str) -> None:
+def test_the_display_is_switched_off(tmp_path: Path, server: XServer, screen: str) -> None:
     """As a desktop does when the cable is pulled."""
     from Xlib import display
 
@@ -103,7 +93,7 @@ def test_the_display_is_switched_off(tmp_path: Path, server: Any, screen: str) -
 
 
 @pytest.mark.slow
-def test_a_keyboard_is_unplugged(tmp_path: Path, server: Any, screen: str) -> None:
+def test_a_keyboard_is_unplugged(tmp_path: Path, server: XServer, screen: str) -> None:
     keyboards = Keyboards(server.display)
     folder, done = struck(tmp_path, server.display, keyboards.unplug)
     assert_told(folder, done, "a keyboard was unplugged or switched off (Lab XTEST keyboard)", screen)

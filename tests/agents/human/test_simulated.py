@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 from effort import HANGS_S
 from session_tools import spanlab
+from x_server import x_server
 
 from spanlab.agents.human import SimulatedParticipant
 from spanlab.core.errors import SpanLabError
@@ -172,20 +172,9 @@ def test_a_screen_that_is_not_there_is_told_before_anything_begins(screen: str, 
 @pytest.mark.slow
 def test_the_window_opens_on_the_screen_that_was_asked_for(tmp_path: Path) -> None:
     """Two screens side by side, of different sizes."""
-    server = shutil.which("Xvfb")
-    assert server is not None
-    reader, writer = os.pipe()
-    screens = ["+xinerama", "-screen", "0", "1024x768x24", "-screen", "1", "900x600x24"]
-    x = subprocess.Popen([server, "-displayfd", str(writer), *screens, "-nolisten", "tcp"], pass_fds=[writer], stderr=subprocess.DEVNULL)
-    os.close(writer)
-    try:
-        with os.fdopen(reader) as pipe:
-            display = f":{pipe.readline().strip()}"
-        says = "from spanlab.agents.human import Participant; one = Participant(screen=%d); one.open(); print(one.apparatus()['window_px'], flush=True)"
+    says = "from spanlab.agents.human import Participant; one = Participant(screen=%d); one.open(); print(one.apparatus()['window_px'], flush=True)"
+    with x_server("1024x768", "900x600") as server:
         for number, size in ((0, "[1024, 768]"), (1, "[900, 600]")):
             command = [sys.executable, "-c", says % number]
-            told = subprocess.run(command, env={**os.environ, "DISPLAY": display}, capture_output=True, text=True, timeout=HANGS_S, check=False)
-            assert told.stdout.strip() == size, told.stderr
-    finally:
-        x.terminate()
-        x.wait(10)
+            done = subprocess.run(command, env={**os.environ, "DISPLAY": server.display}, capture_output=True, text=True, timeout=HANGS_S, check=False)
+            assert done.stdout.strip() == size, done.stderr

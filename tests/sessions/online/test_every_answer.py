@@ -15,6 +15,7 @@ pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanl
 from chromium import Chromium, chromium
 from image_paradigms import write_faces
 from page_bench import at_window, data_folder, hands_of, served, unmeasured
+from paradigm_texts import old_or_new
 
 from spanlab.paradigms import list_paradigms
 from spanlab.paradigms.compile import one_of_each
@@ -25,35 +26,19 @@ OBSERVER = "capacity:3"
 #: size of the screen in CSS pixels, and pixels of the screen in one of them
 SCREENS = {"keys": ((1280, 800), 1.0), "mouse": ((1024, 768), 1.25), "touch": ((390, 844), 3.0)}
 
-SURE = """\
-paradigm: sure
-version: 1
-title: Old or new, how sure, and how hard
-factors:
-  list_length: [2]
-draw:
-  words: {several: {of: [tree, house, river, stone, cloud, table, horse, paper], count: =list_length}}
-  probe: {one_of: {of: [tree, house, river, stone, cloud, table, horse, paper]}}
-timeline:
-  - for: item in words
-    phase: present
-    show: {word: =item, ms: 100}
-  - phase: probe
-    show: {word: =probe}
-    ask: {choice: {options: [old, new]}, answer: "='old' if probe in words else 'new'"}
-  - phase: confidence
-    show: {blank: {}}
-    ask: {rating: {from: 1, to: 6, labels: {1: I was guessing, 6: absolutely sure}}, prompt: {en: How sure are you?}}
-  - phase: feedback
-    feedback: {right: {text: right, ms: 50}, wrong: {text: wrong, ms: 50}}
-  - phase: effort
-    show: {blank: {}}
-    ask: {rating: {from: 0, to: 100, labels: {0: no effort at all, 100: as much as I could}}, prompt: {en: How hard did you try?}}
-set_size: =list_length
+SURE = old_or_new(
+    """\
 instructions: {en: Remember the words.}
 designs:
   human: {repetitions: 4}
-"""
+""",
+    lengths="[2]",
+    after="""\
+  - phase: effort
+    show: {blank: {}}
+    ask: {rating: {from: 0, to: 100, labels: {0: no effort at all, 100: as much as I could}}, prompt: {en: How hard did you try?}}
+""",
+)
 
 TYPING = """\
 paradigm: typing
