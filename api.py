@@ -317,7 +317,7 @@ def compare(
     """
     from .analysis.report.page import Options
     from .analysis.report.page import compare as write
-    from .sessions.transcript_page import report_pages
+    from .sessions.transcripts.pages import report_pages
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)

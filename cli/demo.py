@@ -68,7 +68,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
     from ..agents.network.agent import NetworkAgent
     from ..agents.oracles import CapacityAgent, Chance, IdealAgent
     from ..analysis.report.page import compare
-    from ..sessions.transcript_page import report_pages
+    from ..sessions.transcripts.pages import report_pages
 
     began = time.monotonic()
     if me:

@@ -43,7 +43,7 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
     folders = [one.folder for one in progress if one.folder is not None]
     if report is not None and folders:
         from ..analysis.report.page import Options, compare
-        from ..sessions.transcript_page import report_pages
+        from ..sessions.transcripts.pages import report_pages
 
         with_answers = [one.folder for one in progress if one.folder is not None and one.state == "done"]
         if not with_answers:

@@ -28,7 +28,7 @@ from ..sessions.record.columns import response_rows
 from ..sessions.record.reader import finished_trials, is_practice, read_events, trial_key
 from ..sessions.replaying import TakenTrial, taken_trials
 from ..sessions.session import Session, same_trials, utc_now
-from ..sessions.transcripts import SentMessage, SentPicture, Talk, Transcript
+from ..sessions.transcripts.transcript import SentMessage, SentPicture, Talk, Transcript
 from .conversations import recorded_by_trial, trial_in_words
 from .format import Format, Place, Report, Side, counted
 from .sharing import OTHER, SESSIONS, SharedData, SharedSession, Sharing, gather

@@ -254,7 +254,7 @@ def agent_again(
         return session, make_machine(info["agent"], session.seed, say=say, trials=session)
     from ..agents.chat.cost.totals import Prices
     from ..agents.chat.settings import ChatSettings
-    from .transcripts import chat_settings_of
+    from .transcripts.transcript import chat_settings_of
 
     before = Prices.model_validate(info["prices"]) if "prices" in info else None
     agent = make_machine(info["agent"], session.seed, ChatSettings.recorded(chat_settings_of(info)), care, prices or before, say)
@@ -379,7 +379,7 @@ def continue_account(agent: Agent, session: Session, say: Say) -> None:
     chat = _chat(agent)
     if chat is None:
         return
-    from .transcripts import Transcript
+    from .transcripts.transcript import Transcript
 
     read = Transcript(session.folder)
     chat.account.carry(read.totals())
@@ -396,7 +396,7 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
     if chat is None:
         return
     from ..agents.chat.cost.totals import describe_account
-    from .transcripts import Transcript
+    from .transcripts.transcript import Transcript
 
     try:
         account = Transcript(session.folder).account()

@@ -5,7 +5,7 @@ there is one part or a thousand.
 
 How far guessing gets belongs to it: chance, which is the line of every figure, and what somebody reaches who has not looked but knows how trials are made. A
 record tells both of every question (``chance`` and ``blind``). Records of older versions tell chance only; for paradigms of the library the rest is in
-``published/guessing.csv``, which ``scripts/guessing.py`` makes from compiled trials.
+``published/guessing.csv``, which ``scripts/fidelity/guessing.py`` makes from compiled trials.
 """
 
 from __future__ import annotations

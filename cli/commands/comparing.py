@@ -59,7 +59,7 @@ def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
             for folder in find_sessions([path]):
                 with suppress(SpanLabError, OSError):
                     if read_session(folder).get("agent_kind") == CHAT.name:
-                        from ...sessions.transcript_page import report_pages
+                        from ...sessions.transcripts.pages import report_pages
 
                         return report_pages(data, output)
     return []

@@ -1,8 +1,9 @@
-"""What ``spanlab list`` and ``spanlab providers`` print. Part of the command line."""
+"""``spanlab list``, ``spanlab providers``, ``spanlab parts`` and ``spanlab timetable``: what there is. Part of the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -193,3 +194,58 @@ def providers() -> None:
     print_table(("name", "address", "key", "default model", "limits", "prices of"), rows)
     path = own_file()
     print(f"\nproviders of your own: {path} ({'read' if path.exists() else 'there is none'}; {FILE_VARIABLE} names another file)")
+
+
+def parts(
+    names: Annotated[list[str] | None, typer.Argument(help="stimuli, samplers or response kinds; all of them when none is named", metavar="[NAME...]")] = None,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="a JSON Schema of paradigm files instead, for editors; spanlab parts --json-schema study: of study files")
+    ] = False,
+) -> None:
+    """List what a paradigm file can draw, show and ask, with all parameters: types, defaults and a line of help."""
+    from ...core.registry import describe, nearest
+    from ...paradigms import RESPONSES, SAMPLERS
+    from ...stimuli import STIMULI
+
+    if json_schema:
+        import json
+
+        from ...paradigms.language.file_schema import file_schema
+        from ...sessions.studies.schema import study_file_schema
+
+        files = {"paradigm": file_schema, "study": study_file_schema}
+        if len(names or []) > 1 or any(name not in files for name in names or []):
+            raise SpanLabError("--json-schema describes whole files: name none of the parts, but paradigm (which it means when nothing is named) or study")
+        print(json.dumps(files[names[0] if names else "paradigm"](), indent=1))
+        return
+    sorts = {"draw: samplers": describe(SAMPLERS), "show: stimuli": describe(STIMULI), "ask: response kinds": describe(RESPONSES)}
+    known = {part.name for described in sorts.values() for part in described}
+    for name in names or []:
+        if name not in known:
+            raise SpanLabError(f"there is no part called '{name}'{nearest(name, known) or '; see spanlab parts'}")
+    for sort, described in sorts.items():
+        chosen = [part for part in described if not names or part.name in names]
+        if chosen:
+            print(f"{sort}\n")
+        for part in chosen:
+            print(f"{part}\n")
+
+
+def timetable(csv: Annotated[Path | None, typer.Option("--csv", help="write the table to this file", metavar="FILE")] = None) -> None:
+    """Show how long each phase lasts for people: the time-mapping table, rebuilt from the paradigms."""
+    from ...paradigms import list_paradigms, load_paradigm
+    from ...paradigms.preview.timetable import timetable as rows_of
+
+    rows = [row for name in list_paradigms() for row in rows_of(load_paradigm(name))]
+    header, cells = ("task", "phase", "ms", "source"), [(row.task, row.phase, row.ms, row.source) for row in rows]
+    if csv is None:
+        print_table(header, cells)
+        return
+    import csv as csv_module
+
+    try:
+        with csv.open("w", newline="", encoding="utf-8") as file:
+            csv_module.writer(file).writerows([header, *cells])
+    except OSError as error:
+        raise SpanLabError(f"cannot write {csv}: {error.strerror or error}") from None
+    print(csv)

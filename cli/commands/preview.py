@@ -1,13 +1,34 @@
-"""``spanlab preview``: one trial in the window, display by display. Part of the command line."""
+"""``spanlab show`` and ``spanlab preview``: one trial as a picture, or in the window display by display. Part of the command line."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ...core.errors import SpanLabError
 from ..options import GeneratorOption, ParadigmArgument, SetOption
 from ..running import one_trial
+
+
+def show(
+    paradigm: ParadigmArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="PNG file to write", metavar="FILE")],
+    set_: SetOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the trial", min=0)] = 1,
+    generator: GeneratorOption = "corrected",
+) -> None:
+    """Draw one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
+    from ...paradigms.preview.sheet import trial_picture
+
+    loaded, trial = one_trial(paradigm, set_, seed, generator)
+    picture = trial_picture(trial, loaded)
+    try:
+        picture.save(output, format="PNG", dpi=picture.info["dpi"])
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
+    print(output)
 
 
 def preview(

@@ -213,7 +213,7 @@ def batch(
     from ...agents.chat.settings import ChatSettings
     from ...sessions import reopen
     from ...sessions.conduct import make_machine
-    from ...sessions.transcripts import chat_settings_of
+    from ...sessions.transcripts.transcript import chat_settings_of
 
     if cancel and give_up:
         raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")

@@ -1,13 +1,17 @@
-"""``spanlab train``: networks, by a config or a preset. Part of the command line."""
+"""``spanlab train`` and ``spanlab sweep``: networks, one by one or in grids of training runs. Part of the command line."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ...core.errors import SpanLabError
+from ...core.worker_pool import open_pool
+from ..options import SchedulerOption, WorkersOption
+from .listing import print_table
 
 if TYPE_CHECKING:
     from ...agents.network import TrainingConfig
@@ -59,3 +63,52 @@ def train(
     options_given = [f"{name} {value}" for name, value in options.items() if value is not None] + ["--toy"] * toy
     command = " ".join(["spanlab train", Path(config).name, *options_given])
     train_from_file(config, output, resume=resume_, change=change, command=command)
+
+
+def sweep(
+    config: Annotated[
+        str | None, typer.Argument(help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1", metavar="[CONFIG]")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR")] = None,
+    status: Annotated[
+        Path | None, typer.Option("--status", help="only report the progress of the sweep in this folder, and compare the finished runs", metavar="DIR")
+    ] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+) -> None:
+    """Train every network of a grid, here or on many machines, and compare them."""
+    if status is not None:
+        if config is not None or output is not None or workers is not None or scheduler is not None:
+            raise SpanLabError("--status only reports: leave out CONFIG, --output, --workers and --scheduler")
+        _say_status(status)
+        return
+    if config is None or output is None:
+        raise SpanLabError("which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep --status DIR)")
+    from ...agents.network.settings import need_torch
+
+    need_torch()
+    from ...agents.network.sweeps.runs import run_sweep
+    from ...agents.network.sweeps.sweep import read_sweep, write_sweep
+
+    write_sweep(output, read_sweep(config))
+    with open_pool(workers, scheduler) as pool:
+        try:
+            run_sweep(output, pool, lambda run, outcome: print(f"{run}: {outcome}", flush=True))
+        except (SpanLabError, KeyboardInterrupt) as error:
+            why = str(error) if isinstance(error, SpanLabError) else "interrupted"
+            raise SpanLabError(f"{why}\nWhat is done is saved. Continue with the same command") from None
+    _say_status(output)
+
+
+def _say_status(folder: Path) -> None:
+    from ...agents.network.sweeps.runs import status
+    from ...agents.network.sweeps.tables import write_tables
+
+    runs = status(folder)
+    keys = list(runs[0].values) if runs else []
+    rows = [(run.id, *(str(run.values[key]) for key in keys), run.state, f"{run.step} of {run.steps}", run.note) for run in runs]
+    print_table(("run", *keys, "state", "steps", "note"), rows)
+    counted = Counter(run.state for run in runs)
+    print(", ".join(f"{many} {state}" for state, many in counted.items()))
+    if counted["done"]:
+        print(*write_tables(folder), sep="\n")

@@ -42,7 +42,7 @@ from ..record.transcript_file import read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import TakenTrial, taken_trials
 from ..session import brief, same_trials, utc_now
-from ..transcripts import totals_of
+from ..transcripts.transcript import totals_of
 
 INFO, TABLE = "choices.json", "choices.csv"
 _VERSION = 1

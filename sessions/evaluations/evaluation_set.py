@@ -31,7 +31,7 @@ from ..chosen_trials import ChosenTrials, choose_trials
 from ..conduct import Watcher, agent_again, carry_out, make_machine, prepare
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
 from ..session import Session, begin, complete, reopen
-from ..transcripts import Transcript, chat_settings_of
+from ..transcripts.transcript import Transcript, chat_settings_of
 from .set_file import read_set
 
 #: under which key a session's record says to which set it belongs
@@ -120,7 +120,7 @@ class EvaluationSet:
         unknown = [name for name in found.prices if name not in found.agents]
         twice = [name for name in found.agents if found.agents.count(name) > 1]
         chats = any(map(_is_chat, found.agents))
-        problems = [document.problem(("prices", name), f"'{name}' is none of the agents above") for name in unknown]
+        problems = [document.problem(("prices", name), f"'{name}' is not one of the agents above") for name in unknown]
         problems += [document.problem(("agents",), f"'{twice[0]}' is named twice")] if twice else []
         problems += [
             document.problem((key,), f"{key} are for chat models, and there is none among the agents")

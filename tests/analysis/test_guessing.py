@@ -43,7 +43,7 @@ def test_the_table_is_what_paradigms_say(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_whole_table_is_up_to_date(repository: Path) -> None:
-    assert subprocess.run([sys.executable, repository / "scripts" / "guessing.py", "--check"], check=False).returncode == 0
+    assert subprocess.run([sys.executable, repository / "scripts" / "fidelity" / "guessing.py", "--check"], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(("name", "levels"), [("sts", {}), ("sts_congruency", {"congruent_share": 0.25}), ("sts_congruency", {"congruent_share": 0.75})])

@@ -32,7 +32,7 @@ from spanlab.sessions.record.reader import write_responses
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.studies.status import overview
 from spanlab.sessions.studies.study import load_study
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GOLDEN = REPOSITORY / "tests" / "golden"

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import fidelity
 import fidelity_balance
 import fidelity_faults
+import fidelity_tables
 import pytest
 
 from spanlab.agents.chat.settings import ChatSettings, presets
@@ -24,7 +24,7 @@ MEASURES = fidelity_faults.measures()
 
 def page() -> dict[str, list[str]]:
     """The rows of the table of faults in the page, by what they are about."""
-    part = fidelity.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "faults")
+    part = fidelity_tables.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "faults")
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in part.strip().splitlines()[2:]]
     return {row[0]: row[1:] for row in rows}
 
@@ -82,12 +82,12 @@ def test_faults_are_gone_as_corrected() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.what)
 def test_the_numbers_are_measured_again(measure: Any) -> None:
-    assert list(fidelity_faults.row(measure))[1:] == page()[measure.what], "run: python scripts/fidelity.py"
+    assert list(fidelity_faults.row(measure))[1:] == page()[measure.what], "run: python scripts/fidelity/fidelity_tables.py"
 
 
 def test_files_that_the_page_names_exist() -> None:
     text = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
-    for name in re.findall(r"\]\(([\w./]+)\)|`(scripts/\w+\.py)`", text):
+    for name in re.findall(r"\]\(([\w./]+)\)|`(scripts/[\w/]+\.py)`", text):
         path = "".join(name)
         assert (ROOT / path).exists() or (ROOT / "docs" / path).exists()
 
@@ -111,7 +111,7 @@ def test_what_the_page_says_of_presets_is_so() -> None:
 
 
 def balance_rows() -> dict[str, list[str]]:
-    lines = fidelity.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "balance").splitlines()[2:]
+    lines = fidelity_tables.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "balance").splitlines()[2:]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     return {one[0].strip("`"): one[1:] for one in cells}
 

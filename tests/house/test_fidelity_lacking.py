@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import fidelity
 import fidelity_lacking
+import fidelity_tables
 import pytest
 from fidelity_lacking import GENERATORS, HEADER, head, observers
 from fidelity_observers import Found, Known, Observer, answers, measured
@@ -42,7 +42,7 @@ QUICK = [
 
 
 def rows() -> list[list[str]]:
-    text = fidelity.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "lacking")
+    text = fidelity_tables.written((ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "lacking")
     return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.strip().splitlines()]
 
 
@@ -123,4 +123,4 @@ def test_nobody_is_scored_with_what_was_learned_from() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(OBSERVERS)), ids=lambda number: " ".join(head(OBSERVERS[number])[:3]))
 def test_the_numbers_are_measured_again(number: int) -> None:
-    assert list(fidelity_lacking.row(OBSERVERS[number])) == rows()[number + 2], "run: python scripts/fidelity.py lacking"
+    assert list(fidelity_lacking.row(OBSERVERS[number])) == rows()[number + 2], "run: python scripts/fidelity/fidelity_tables.py lacking"

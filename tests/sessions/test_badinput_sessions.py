@@ -22,7 +22,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.sessions import complete, read_responses, reopen, same_trials
 from spanlab.sessions.record.reader import write_responses
 from spanlab.sessions.replaying import recorded_agent
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 

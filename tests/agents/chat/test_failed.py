@@ -17,7 +17,7 @@ from command_line import Run, complaint
 from spanlab.analysis.data.sessions import gather
 from spanlab.sessions import read_responses, read_session
 from spanlab.sessions.record.reader import failed_trials, read_events
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 FILTERED = body({"role": "assistant", "content": ""}, choice={"finish_reason": "content_filter"})
 

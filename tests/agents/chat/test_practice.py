@@ -26,7 +26,7 @@ from spanlab.sessions import Request as Wanted
 from spanlab.sessions.before_trials import Apart, list_of
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.transcript_file import read_transcript
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 CD, NBACK, VSR = load_paradigm("cd"), load_paradigm("nback_verbal_feedback"), load_paradigm("vsr")
 LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]

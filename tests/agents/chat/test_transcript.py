@@ -23,8 +23,8 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, reopen
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.transcript_page import report_pages, write_page
-from spanlab.sessions.transcripts import SentPicture, Talk, Transcript
+from spanlab.sessions.transcripts.pages import report_pages, write_page
+from spanlab.sessions.transcripts.transcript import SentPicture, Talk, Transcript
 
 PICTURES = {"view": "both", "vision_check": "off", "image_px": 96}
 

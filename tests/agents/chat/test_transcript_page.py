@@ -18,8 +18,8 @@ from session_tools import take
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.paradigms import load_paradigm
-from spanlab.sessions.transcript_page import write_page
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.pages import write_page
+from spanlab.sessions.transcripts.transcript import Transcript
 
 REPLIES = ["3", "</script><b>nobody knows</b>", "none of them", "7", "<!-- <script> 2"]
 
@@ -91,7 +91,7 @@ def test_replies_can_be_shown_by_what_became_of_them(tmp_path: Path) -> None:
 
 def test_above_a_thousand_replies_there_are_several_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     session, _ = told_in_turn(tmp_path / "data", trials=6)
-    monkeypatch.setattr("spanlab.sessions.transcript_page._MOST_REPLIES", 7)
+    monkeypatch.setattr("spanlab.sessions.transcripts.pages._MOST_REPLIES", 7)
     status, out, err = run("transcript", session.folder, "-o", tmp_path / "page.html")
     assert status == 0, err
     assert out.strip() == str(tmp_path / "page.html")

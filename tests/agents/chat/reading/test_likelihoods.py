@@ -27,7 +27,7 @@ from spanlab.sessions import Runner, Session, begin, find_sessions, read_respons
 from spanlab.sessions.conduct import estimate_session
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR = load_paradigm("vsr")
 PLAN = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=2)

@@ -28,7 +28,7 @@ from spanlab.sessions import Runner, read_responses, read_session
 from spanlab.sessions.record.reader import failed_trials, read_events
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
 from spanlab.sessions.session import reopen
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 QUICK = ["--care", "batch_poll_s=0.02"]
 CD = ["replay", "cd", "--agent", "chat:m", "--trials", "8", "--price", "1/2"]

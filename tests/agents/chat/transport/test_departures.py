@@ -24,7 +24,7 @@ from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.faults import Fault
 from spanlab.sessions import find_sessions
 from spanlab.sessions.record.transcript_file import InVain, in_vain
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 REPLY = completion("m", "any", 10)
 

@@ -22,7 +22,7 @@ from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, read_responses
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 REQUEST = Request((Message("user", (Text("m or -?"),)),), {}, "1" * 16, "talk", 7)
 

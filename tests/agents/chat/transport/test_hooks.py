@@ -20,7 +20,7 @@ from spanlab.core.extras import installed
 from spanlab.paradigms import PlannedTrial, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, read_responses, read_session, reopen
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR = load_paradigm("vsr")
 PLAN = plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=2)

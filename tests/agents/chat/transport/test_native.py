@@ -22,7 +22,7 @@ from spanlab.core.extras import installed
 from spanlab.paradigms import PlannedTrial, load_paradigm, plan_session
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, begin, find_sessions, read_responses, read_session, reopen
-from spanlab.sessions.transcripts import Transcript
+from spanlab.sessions.transcripts.transcript import Transcript
 
 Run = Callable[..., Any]
 SECRET = "lab-key-of-nobody-4711"

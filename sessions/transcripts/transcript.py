@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..agents.chat.cost.totals import Prices, Totals, summary
-from ..agents.chat.messages import Reply, Taken, png, stored_reply
-from ..agents.chat.reading.constrained import response_format
-from ..agents.chat.settings import ChatSettings
-from ..agents.chat.transport.batch_store import BatchStore
-from ..agents.chat.vision_check import LETTERS, letter_picture
-from ..core.agent_kinds import CHAT
-from ..core.errors import SpanLabError
-from ..core.json_values import as_object, as_tuple
-from ..paradigms import Answer, ResponseKind, Trial, compile_trial
-from ..stimuli import Stimulus
-from .before_trials import Apart
-from .record.reader import failed_trials, is_practice, read_events, trial_key
-from .record.transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
-from .session import Session, planned_as_begun, same_trials
+from ...agents.chat.cost.totals import Prices, Totals, summary
+from ...agents.chat.messages import Reply, Taken, png, stored_reply
+from ...agents.chat.reading.constrained import response_format
+from ...agents.chat.settings import ChatSettings
+from ...agents.chat.transport.batch_store import BatchStore
+from ...agents.chat.vision_check import LETTERS, letter_picture
+from ...core.agent_kinds import CHAT
+from ...core.errors import SpanLabError
+from ...core.json_values import as_object, as_tuple
+from ...paradigms import Answer, ResponseKind, Trial, compile_trial
+from ...stimuli import Stimulus
+from ..before_trials import Apart
+from ..record.reader import failed_trials, is_practice, read_events, trial_key
+from ..record.transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
+from ..session import Session, planned_as_begun, same_trials
 
 #: what became of an answer
 Mark = Literal["right", "wrong", "partly", "unread", ""]

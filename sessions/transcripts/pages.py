@@ -14,11 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..agents.chat.cost.totals import describe_account
-from ..core.agent_kinds import CHAT
-from ..core.errors import SpanLabError
-from .record.reader import find_sessions, read_session
-from .transcripts import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
+from ...agents.chat.cost.totals import describe_account
+from ...core.agent_kinds import CHAT
+from ...core.errors import SpanLabError
+from ..record.reader import find_sessions, read_session
+from .transcript import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
 
 #: shorter lines than this, several of them, are a display in words and need letters of one width
 _DISPLAY_LINE = 60
@@ -122,10 +122,10 @@ def describe_reply(turn: Turn) -> str:
 def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str, pages: Sequence[_Page], number: int) -> str:
     import jinja2
 
-    from ..core.version import __version__
+    from ...core.version import __version__
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    here, style = files("spanlab.sessions"), files("spanlab.core")
+    here, style = files("spanlab.sessions.transcripts"), files("spanlab.core")
     info = read.session.info
     counts, everywhere = pages[number].counts, {kind for page in pages for kind, count in page.counts.items() if count}
     settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}

@@ -1,11 +1,11 @@
 """Measures what ``docs/fidelity.md`` tells of trials, and writes the numbers into its tables.
 
-    python scripts/fidelity.py                   measures all again (some minutes) and rewrites every table
-    python scripts/fidelity.py faults lacking    only these tables
-    python scripts/fidelity.py --print           prints the tables only
+    python scripts/fidelity/fidelity_tables.py                   measures all again (some minutes) and rewrites every table
+    python scripts/fidelity/fidelity_tables.py faults lacking    only these tables
+    python scripts/fidelity/fidelity_tables.py --print           prints the tables only
 
-A table stands between ``<!-- measured by scripts/fidelity.py: NAME -->`` and ``<!-- end of NAME -->``. Each is made by one function, which is listed in
-:data:`TABLES`; a file of its own beside this one holds it.
+A table stands between ``<!-- measured by scripts/fidelity/fidelity_tables.py: NAME -->`` and ``<!-- end of NAME -->``. Each is made by one function, which is
+listed in :data:`TABLES`; a file of its own beside this one holds it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import fidelity_faults
 import fidelity_independence
 import fidelity_lacking
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "fidelity.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 #: Every table by its name: a function without parameters that gives it as Markdown.
 TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
@@ -28,7 +28,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "independence": fidelity_independence.table,
     "balance": fidelity_balance.table,
 }
-_TABLE = re.compile(r"(<!-- measured by scripts/fidelity.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- measured by scripts/fidelity/fidelity_tables.py: (?P<name>[a-z_]+) -->\n).*?(<!-- end of (?P=name) -->)", re.DOTALL)
 
 
 def written(text: str, name: str) -> str:

@@ -1,7 +1,7 @@
 """Writes ``analysis/published/guessing.csv``: how far guessing gets in every condition of the library, from compiled trials and what paradigms declare.
 
-    python scripts/guessing.py            rewrites the file
-    python scripts/guessing.py --check    says whether it is out of date, and exits with 1 when it is
+    python scripts/fidelity/guessing.py            rewrites the file
+    python scripts/fidelity/guessing.py --check    says whether it is out of date, and exits with 1 when it is
 
 A guesser who is ``blind`` knows the paradigm, the condition and which question it is, but has not looked: what paradigm files declare under ``blind`` (tests
 hold it against guessers who learn from hundreds of trials). One who only ``saw the places`` knows which places items or patterns had, and nothing else. One
@@ -21,7 +21,7 @@ from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.paradigms.chance import chance_rows
 from spanlab.paradigms.samplers.switching import TaskSequence
 
-FILE = Path(__file__).resolve().parent.parent / "analysis" / "published" / "guessing.csv"
+FILE = Path(__file__).resolve().parents[2] / "analysis" / "published" / "guessing.csv"
 HEADER = ("paradigm", "generator", "guesser", "phase", "condition", "chance", "right")
 #: Paradigms in which knowing the places alone helps: where in a trial they can be counted (phase, stimulus, its key).
 PLACES = {"vsr": ("probe", "pattern_array", "cells"), "sfr": ("present", "squares", "green")}
@@ -78,7 +78,7 @@ def main() -> None:
     writer.writerows(rows())
     if "--check" in sys.argv[1:]:
         if FILE.read_text(encoding="utf-8") != text.getvalue():
-            sys.exit(f"{FILE.name} is out of date: python scripts/guessing.py")
+            sys.exit(f"{FILE.name} is out of date: python scripts/fidelity/guessing.py")
         return
     FILE.write_text(text.getvalue(), encoding="utf-8")
 

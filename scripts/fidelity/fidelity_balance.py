@@ -1,4 +1,4 @@
-"""What balanced designs do to the answers of human sessions, and what they give away: a table of ``docs/fidelity.md``, made by ``fidelity.py``.
+"""What balanced designs do to the answers of human sessions, and what they give away: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``.
 
 Every two-alternative paradigm whose human design is balanced is planned for many seeds, with its balance and without. Whether the next answer can be foreseen
 is tried by boosted trees (scikit-learn): they learn from the sessions of half of the seeds, and are asked about those of the other half, both ways round.

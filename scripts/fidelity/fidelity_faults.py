@@ -1,4 +1,4 @@
-"""How the trials of the two generators differ: a table of ``docs/fidelity.md``, made by ``fidelity.py``.
+"""How the trials of the two generators differ: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``.
 
 Every row of the table is one :class:`Measure`: what is looked at in what was drawn for a trial, in which condition, how many trials (their seeds are
 1, 2, 3 ...), and what is known of the original: counted in its data files, in trials that its own code made, or from its code by calculation.

@@ -1,0 +1,1 @@
+"""Conversations of chat sessions, put together from the record and shown as pages."""
