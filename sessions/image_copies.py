@@ -39,7 +39,7 @@ def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
     Raises
     ------
     SpanLabError
-        when a copy does not have its content of then, or one that is needed is nowhere.
+        when a copy no longer has its content, or one that is needed is missing.
     """
     for name, facts in paradigm.reader.images.items():
         for suffix in SUFFIXES:
@@ -47,7 +47,7 @@ def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
             if not copy.is_file():
                 continue
             if hashlib.sha256(copy.read_bytes()).hexdigest() != facts.sha256:
-                raise SpanLabError(f"{copy} has changed: it is not the image {name} that was shown in this session. Put the file of then back")
+                raise SpanLabError(f"{copy} has changed: it is not the image {name} that was shown in this session. Restore the original file")
             remember(facts.sha256, copy)
         if needed:
             content_of(facts.sha256, name)

@@ -158,7 +158,7 @@ def content_of(sha256: str, name: str = "") -> bytes:
     which = f"the image {name}" if name else "an image"
     changed = [str(path) for path in places if path.exists()]
     if changed:
-        raise SpanLabError(f"{which} has changed: {changed[0]} does not have the content of then (SHA-256 {sha256[:16]}...); put the file of then back")
+        raise SpanLabError(f"{which} has changed: {changed[0]} does not have the recorded content (SHA-256 {sha256[:16]}...); restore the original file")
     where = f"; it was at {', '.join(map(str, places))}" if places else ""
     raise SpanLabError(f"{which} is missing: no file with its content is known (SHA-256 {sha256[:16]}...){where}. Put it back")
 

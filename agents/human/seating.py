@@ -98,7 +98,7 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     Raises
     ------
     SpanLabError
-        when the speed is none, or said twice.
+        when the speed is not a possible one, or given twice.
     """
     observer, at, given = simulate.partition("@")
     kind, colon, detail = observer.partition(":")

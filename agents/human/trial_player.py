@@ -140,7 +140,7 @@ class Player:
         if self._begun is not None:
             on, self._begun = self._begun, None
             if on.display != first:
-                raise ValueError("another display was announced than the one that came")
+                raise ValueError("the display that came is not the one that was announced")
             on.sink, on.index = shown, 0
         else:
             self.stage.collect()

@@ -73,7 +73,7 @@ class Continuous(ResponseKind):
         if self.period % self.step:
             raise ValueError(f"steps of {self.step} degrees do not go round: {self.period} is not a multiple of it")
         if self.turned and self.feature != "colour":
-            raise ValueError(f"an {self.feature} is what it is: only a wheel of colours can be turned")
+            raise ValueError(f"only a wheel of colours can be turned, not one of {self.feature}")
         if self.start >= self.period or self.start % self.step:
             raise ValueError(f"start must be a possible answer: 0 to {self.period - self.step} in steps of {self.step}; found {self.start}")
         if self.bins is not None and self.count % self.bins:

@@ -145,4 +145,4 @@ class SpanDistractors(Sampler):
             if self.domain == "spatial":
                 self._figures.check({**decision, "offset": 4 if decision["answer"] == "asymmetric" else 0})
             elif decision["colour"].upper() not in SHADES.get(decision["answer"], ()):
-                raise ValueError(f"decision {n}: {show(decision['colour'])} is none of the shades of {show(decision['answer'])}")
+                raise ValueError(f"decision {n}: {show(decision['colour'])} is not a shade of {show(decision['answer'])}")

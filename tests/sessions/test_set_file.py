@@ -163,7 +163,7 @@ def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Pat
         ("agents: ideal\nparadigms: vsr\nmodels: 3\n", "models"),
         ("agents: [ideal, ideal]\nparadigms: vsr\n", "'ideal' is named twice"),
         ("agents: ideal\nparadigms: vsr\nrepeats: 2\n", "repeats are for chat models"),
-        ("agents: chat:a@here\nparadigms: vsr\nprices: {chat:b@here: {input: 1, output: 1}}\n", "none of the agents above"),
+        ("agents: chat:a@here\nparadigms: vsr\nprices: {chat:b@here: {input: 1, output: 1}}\n", "not one of the agents above"),
         ("agents: chat:a@here\nparadigms: vsr\nsettings: {x: {repeat: 2}}\n", "repeat is counted by repeats of this file"),
         ("agents: chat:a@here\nparadigms: [vsr, vsr]\n", "each paradigm can be named once"),
         ("agents: chat:a@here\nparadigms: vsr\nbudget: {max_cost: 1}\n", "needs the price"),

@@ -314,8 +314,8 @@ class LabWindow:
         left = self.grid.due - self.now()
         if left > SET_BACK + 2 * self.grid.period:
             raise SpanLabError(
-                f"the computer's clock was set back by {left:.0f} s while the session ran, and presses cannot be told in time any more; "
-                "let the clock be, and go on with the session"
+                f"the computer's clock was set back by {left:.0f} s while the session ran, and presses can no longer be timed; "
+                "leave the clock alone, and resume the session"
             )
         return left
 

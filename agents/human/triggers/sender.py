@@ -93,7 +93,7 @@ class TriggerSender:
         except PortLost as error:
             self.port.close()
             raise SpanLabError(
-                f"the {self.port.name} does not take trigger codes ({error}), so nothing was begun; mend it, or rehearse with --triggers dry"
+                f"the {self.port.name} does not take trigger codes ({error}), so nothing was begun; repair it, or rehearse with --triggers dry"
             ) from None
 
     # -- sending ---------------------------------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class TriggerSender:
         if self.lost:
             self.tell()
             if self.address.lost == "stop":
-                raise SpanLabError(f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; mend it before going on")
+                raise SpanLabError(f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; repair it before you continue")
 
     def over(self) -> None:
         """Say it when the port has died: the last trial is over, and there is nothing to be stopped any more."""

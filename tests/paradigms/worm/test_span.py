@@ -210,7 +210,7 @@ def test_figures_are_symmetric_every_second_time(generator: Generator) -> None:
 
 
 def test_given_decisions_that_are_wrong_are_refused() -> None:
-    for domain, wrong, message in (("visual", {"colour": "#00ff00"}, "none of the shades of 'red'|none of the shades of 'blue'"), ("spatial", {}, "mirror")):
+    for domain, wrong, message in (("visual", {"colour": "#00ff00"}, "not a shade of 'red'|not a shade of 'blue'"), ("spatial", {}, "mirror")):
         levels = {"storage": "spatial", "distractor_domain": domain, "load": 1}
         draws = drawn_values(loaded("cs"), levels, 1)
         first, second = draws["distractors"]
