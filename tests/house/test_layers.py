@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 #: Folders of the repository that are not part of the package.
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "examples", "scripts", "build", "dist", "data", "demo", "report", "runs"}
-#: modules in one folder
+#: files of code in one folder
 MOST_IN_A_ROOM = 20
 #: The command line, which may import everything.
 COMMAND_LINE = {"cli"}
@@ -176,11 +176,13 @@ def test_no_circles() -> None:
 
 
 def test_rooms_stay_small() -> None:
-    counts: dict[str, int] = {}
-    for path in MODULES.values():
-        if path.name != "__init__.py":
-            room = path.parent.relative_to(ROOT).as_posix()
-            counts[room] = counts.get(room, 0) + 1
+    """Modules, and the templates and styles beside them, of the package, its tests and its scripts."""
+    packages_ = {path.parent for path in MODULES.values()} - {ROOT}
+    beside = {path.parent for folder in ("tests", "scripts", "benchmarks") for path in (ROOT / folder).rglob("*.py")}
+    counts = {
+        room.relative_to(ROOT).as_posix(): sum(path.suffix in {".py", ".jinja", ".css", ".js"} and path.name != "__init__.py" for path in room.iterdir())
+        for room in packages_ | beside
+    }
     assert not {room: count for room, count in counts.items() if count > MOST_IN_A_ROOM}
 
 
