@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from .commands.listing import print_table
 
 if TYPE_CHECKING:
-    from ..sessions.studies.monitoring import Watched
+    from ..sessions.studies.monitoring import MonitoredSession
 
 
-def show_once(name: str, folder: Path, look: Callable[[float], list[Watched]], everything: bool) -> None:
+def show_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> None:
     """Print the table as it is now."""
     from ..sessions.studies.monitor_table import describe_standings, standings, table_of
 
@@ -27,7 +27,7 @@ def show_once(name: str, folder: Path, look: Callable[[float], list[Watched]], e
     print(f"\n{name}: {describe_standings(standings(seen))}{_older(table.left_out)}")
 
 
-def show_live(name: str, folder: Path, look: Callable[[float], list[Watched]], every: float, everything: bool) -> None:
+def show_live(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], every: float, everything: bool) -> None:
     """Draw the table again and again, until Ctrl-C."""
     from rich.console import Group
     from rich.live import Live

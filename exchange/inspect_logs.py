@@ -160,11 +160,11 @@ class _Log:
 
     def _scores(self, one: TakenTrial, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Which share of the items that count was right; nothing where there was no right answer."""
-        counts = [line for line in one.asked if not line["notes"].get("warm_up")]
+        counts = [line for line in one.questions if not line["notes"].get("warm_up")]
         right = [correct for line in counts for correct in items_of(line["scores"])]
         if not right:
             return {}
-        answers = [_written(one, place, self._shared.hides_text(self._options)) for place in range(len(one.asked))]
+        answers = [_written(one, place, self._shared.hides_text(self._options)) for place in range(len(one.questions))]
         listed = [{name: row[name] for name in row if (name in _OF_ITEMS or name.startswith("record_")) and row[name] not in (None, "")} for row in rows]
         return {SCORER: self._scorers.Score(value=sum(right) / len(right), answer="; ".join(answers), metadata={"items": listed})}
 
@@ -199,7 +199,7 @@ class _Log:
 
 def _written(one: TakenTrial, place: int, hidden: bool) -> str:
     """An answer as text."""
-    line = one.asked[place]
+    line = one.questions[place]
     percept = next(percept for percept, recorded in one.steps if recorded is line)
     value = as_tuple(line["value"])
     if value is None or percept.ask is None:

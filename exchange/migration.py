@@ -188,7 +188,7 @@ def _check_scores(session: Session, events: list[Event]) -> None:
     """Score every recorded answer again."""
     for one in taken_trials(session, events, practice=True):
         for step in one.trial.steps:
-            line = next((line for line in one.asked if line["step"] == step.index + 1), None)
+            line = next((line for line in one.questions if line["step"] == step.index + 1), None)
             if line is None or step.percept.ask is None:
                 continue
             judged = judge(step.percept.ask, step.truth, Response(as_tuple(line["value"]), line["rt_ms"], None, line["outcome"], {}))

@@ -27,9 +27,9 @@ def check_episode(agent: Agent, episode: object) -> Episode:
     SpanLabError
         with what it gave, and what was expected.
     """
-    wanted = WindowEpisode if isinstance(agent, WindowAgent) else Episode
-    if not isinstance(episode, wanted):
-        raise SpanLabError(f"{agent.name} began a trial with {_shown(episode)}; expected from start() is {_article(wanted.__name__)}: {_FAULT}")
+    expected = WindowEpisode if isinstance(agent, WindowAgent) else Episode
+    if not isinstance(episode, expected):
+        raise SpanLabError(f"{agent.name} began a trial with {_shown(episode)}; expected from start() is {_article(expected.__name__)}: {_FAULT}")
     if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
         raise SpanLabError(
             f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step takes no truth; "
@@ -52,8 +52,8 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
     """
     if response is not None and not isinstance(response, Response):
         such = f", such as Response({response!r})," if isinstance(response, str | int | tuple) else ","
-        given = _shown(cast("object", response))
-        raise SpanLabError(f"the agent gave {given} in step {number}; expected a Response{such} or None where nothing is asked: {_FAULT}")
+        description = _shown(cast("object", response))
+        raise SpanLabError(f"the agent gave {description} in step {number}; expected a Response{such} or None where nothing is asked: {_FAULT}")
     if (response is None) != (percept.ask is None):
         raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
     if response is None:
@@ -93,10 +93,10 @@ def answers_of(
         return []
     hidden: dict[int, Any] = {}
     answers: Any = agent.answer(contexts, trials) if add_states is None else agent.answer(contexts, trials, hidden.__setitem__)
-    lengths, wanted = _lengths(answers), [len(trial) for trial in trials]
-    if lengths != wanted:
+    lengths, steps = _lengths(answers), [len(trial) for trial in trials]
+    if lengths != steps:
         returned = _shown(answers) if lengths is None else f"answers to {_counts(lengths)}"
-        raise SpanLabError(f"{agent.name} gave {returned} for {_counts(wanted)}; expected from answer() is a list with a list for each trial: {_FAULT}")
+        raise SpanLabError(f"{agent.name} gave {returned} for {_counts(steps)}; expected from answer() is a list with a list for each trial: {_FAULT}")
     if add_states is not None:
         if lacking := [number for number in range(len(trials)) if number not in hidden]:
             raise SpanLabError(f"{agent.name} kept the hidden states of {len(trials) - len(lacking)} of {len(trials)} trials: {_FAULT}")
@@ -164,8 +164,8 @@ def settings_hash(agent: Agent) -> str:
     """The hash of everything that shaped an agent's answers. A setting that was added after the first records is left out while it has its
     default, so that the hash of the same agent stays what it was."""
     later = agent.setting_rules().later
-    kept = {name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])}
-    return digest([agent.kind.name, agent.name, kept])
+    settings = {name: value for name, value in settings_of(agent).items() if name not in later or not _same(value, later[name])}
+    return digest([agent.kind.name, agent.name, settings])
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:

@@ -158,9 +158,13 @@ def pair_trials(
 
 def _with_levels(base: Paradigm, plan: Sequence[PlannedTrial], levels: Mapping[str, Sequence[Any]], session: str | Path) -> list[PlannedTrial]:
     """The trials of a session that have some levels, numbered anew."""
-    wanted = {name: [base.level(name, level) for level in values] for name, values in levels.items()}
-    resolved = [resolve_levels(base, planned.levels, planned.seed) for planned in plan] if wanted else []
-    chosen = [planned for planned, has in zip(plan, resolved, strict=True) if all(has[name] in some for name, some in wanted.items())] if wanted else [*plan]
+    allowed = {name: [base.level(name, level) for level in values] for name, values in levels.items()}
+    resolved = [resolve_levels(base, planned.levels, planned.seed) for planned in plan] if allowed else []
+    chosen = (
+        [planned for planned, has in zip(plan, resolved, strict=True) if all(has[name] in allowed_levels for name, allowed_levels in allowed.items())]
+        if allowed
+        else [*plan]
+    )
     if not chosen:
         raise SpanLabError(f"{session} has no trials with these levels")
     blocks = {block: number for number, block in enumerate(dict.fromkeys(planned.block for planned in chosen), start=1)}

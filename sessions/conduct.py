@@ -106,20 +106,20 @@ def make_machine(
     return agent
 
 
-def refuse_chat_settings(agent: str, given: Mapping[str, Any]) -> None:
+def refuse_chat_settings(agent: str, options: Mapping[str, Any]) -> None:
     """Refuse what only chat agents have, where there is none.
 
     Parameters
     ----------
     agent : by its name
-    given : by how it is called, None or empty where it was not given
+    options : values by the names of the options, None or empty where an option was not given
 
     Raises
     ------
     SpanLabError
         naming all that was given.
     """
-    names = [name for name, value in given.items() if value]
+    names = [name for name, value in options.items() if value]
     if names:
         verb, it = ("is", "it") if len(names) == 1 else ("are", "them")
         raise SpanLabError(f"{' and '.join(names)} {verb} for chat agents, and {agent} is not one; leave {it} out")
@@ -312,8 +312,8 @@ def treatment_of(agent: Agent) -> dict[str, Any]:
     if chat is None:
         return {}
     prices = chat.account.prices
-    known = {"prices": prices, "judge_prices": None if chat.judge is None else chat.judge.account.prices}
-    described = {name: found.model_dump(exclude_none=True) for name, found in known.items() if found is not None}
+    price_lists = {"prices": prices, "judge_prices": None if chat.judge is None else chat.judge.account.prices}
+    described = {name: price_list.model_dump(exclude_none=True) for name, price_list in price_lists.items() if price_list is not None}
     return {"care": chat.request_limits.model_dump(mode="json", exclude_none=True), **described}
 
 
@@ -329,8 +329,8 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     for planned_trial in planned:
         kinds.setdefault(canonical(planned_trial.levels), []).append(planned_trial)
     # where trials are one conversation, each counts with those before it
-    some = list(kinds.values())[:: 1 if chat.remembers else math.ceil(len(kinds) / _MOST_KINDS)]
-    share = len(planned) / sum(map(len, some))
+    sampled = list(kinds.values())[:: 1 if chat.remembers else math.ceil(len(kinds) / _MOST_KINDS)]
+    share = len(planned) / sum(map(len, sampled))
     check_batch(chat, paradigm, [alike[0] for alike in kinds.values()], request.generator)
 
     def rehearsed(one: PlannedTrial, times: float = 1.0) -> Rehearsed:
@@ -343,16 +343,16 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
     order = [(one.block, number[canonical(one.levels)]) for one in planned] if chat.remembers else []
     practice = practice_of(paradigm, chat, planned, request)
     rounds = paradigm.practice.at_most if paradigm.practice is not None and practice else 0
-    told = f"with one round of practice, of at most {rounds}" if rounds > 1 else "with practice" if rounds else ""
-    found = estimate(chat, [rehearsed(alike[0], len(alike) * share) for alike in some], [rehearsed(one) for one in practice], order, told)
+    practice_note = f"with one round of practice, of at most {rounds}" if rounds > 1 else "with practice" if rounds else ""
+    forecast = estimate(chat, [rehearsed(alike[0], len(alike) * share) for alike in sampled], [rehearsed(one) for one in practice], order, practice_note)
     if apart is not None:
         for one in practice:
             apart.practice(one)
         if apart.shared:
             say(f"{agent.name}: the paradigm has too few different trials, so that {', '.join(apart.shared)} shows what a trial of the session shows, too")
-    _foresee(chat, found.to_record())
-    say(f"{agent.name}: {found}")
-    return {"estimate": found.to_record()}
+    _foresee(chat, forecast.to_record())
+    say(f"{agent.name}: {forecast}")
+    return {"estimate": forecast.to_record()}
 
 
 def check_batch(agent: ChatAgent, paradigm: Paradigm, planned: Sequence[PlannedTrial], generator: Generator) -> None:
@@ -370,7 +370,7 @@ def check_batch(agent: ChatAgent, paradigm: Paradigm, planned: Sequence[PlannedT
     if agent.request_limits.batch is None:
         return
     steps = [one.compile(paradigm, generator).steps for one in planned if not one.varies]
-    questions = max((sum(step.percept.model_step and step.percept.ask is not None for step in some) for some in steps), default=0)
+    questions = max((sum(step.percept.model_step and step.percept.ask is not None for step in of_trial) for of_trial in steps), default=0)
     agent.check_batch(paradigm.name, questions, any(one.varies for one in planned))
 
 

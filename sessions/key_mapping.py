@@ -108,8 +108,8 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
     names = list(dict.fromkeys(name for kind in kinds for name in kind.answer_names()))
     for name, key in keys.own.items():
         if name not in names and not others:
-            there = nearest(name, names) or (f"; there are {listed(names)}" if names else "")
-            raise SpanLabError(f"the key '{key}' is given to '{name}', which is not an answer to any question of these trials{there}")
+            hint = nearest(name, names) or (f"; there are {listed(names)}" if names else "")
+            raise SpanLabError(f"the key '{key}' is given to '{name}', which is not an answer to any question of these trials{hint}")
     for kind in kinds:
         try:
             kind.with_keys(keys)

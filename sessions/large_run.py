@@ -35,13 +35,13 @@ LARGE = 10_000
 
 
 def parts_for(
-    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, asked: str = "", states: bool = False, part: int = PART
+    agent: Agent, paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, reason: str = "", states: bool = False, part: int = PART
 ) -> dict[str, Any]:
     """The additional entries in the record of a large run; empty for an ordinary session.
 
     Parameters
     ----------
-    asked : what makes it a large run whatever its size, as a message names it
+    reason : the option that makes it a large run whatever its size, as a message names it
     states : whether the hidden states are kept
     part : trials in a part
 
@@ -50,9 +50,9 @@ def parts_for(
     SpanLabError
         when it was asked for, and this agent or these trials do not allow it.
     """
-    if not asked and not states and len(plan) < LARGE:
+    if not reason and not states and len(plan) < LARGE:
         return {}
-    asked = asked or ("--states" if states else "")
+    reason = reason or ("--states" if states else "")
     why = ""
     if not isinstance(agent, BatchAgent):
         why = f"{agent.name} takes trials one by one"
@@ -64,8 +64,8 @@ def parts_for(
         why = f"{paradigm.name} gives feedback, so that each trial is gone through step by step"
     elif states and not agent.hidden_units:
         why = f"{agent.name} has no hidden states"
-    if why and asked:
-        raise SpanLabError(f"{asked} is for large runs of networks, and this run is not one: {why}. Leave it out")
+    if why and reason:
+        raise SpanLabError(f"{reason} is for large runs of networks, and this run is not one: {why}. Leave it out")
     return {} if why else {PARTS: {"trials": part, "states": states}}
 
 
@@ -124,9 +124,11 @@ class ShardWorker:
             what the agent reports.
         """
         recorder = Collected()
-        left = self.runner.take_apart(planned, recorder, None if self._states is None else self._states.add)
-        if left:
-            raise SpanLabError(f"trial {left[0].trial} gives feedback, but no trial before it did; run it as an ordinary session: fewer than {LARGE} trials")
+        remaining = self.runner.take_apart(planned, recorder, None if self._states is None else self._states.add)
+        if remaining:
+            raise SpanLabError(
+                f"trial {remaining[0].trial} gives feedback, but no trial before it did; run it as an ordinary session: fewer than {LARGE} trials"
+            )
         table = response_table(response_rows(self.info, recorder.events))
         states = b"" if self._states is None else self._states.take(_steps(planned, recorder.events), self.info["session"])
         return Part(packed(table, self.info["session"]), states, table.num_rows)

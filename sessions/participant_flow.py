@@ -1,4 +1,4 @@
-"""The parts of a session around its trials that only people need: instructions, practice, pauses, thanks."""
+"""What only people need in a session, around its trials: instructions, practice, pauses, thanks."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class ParticipantFlow:
             legends.setdefault(legend, "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} ")
         example = self._session.paradigm.example
         named = len(legends) > 1 and not self._questions and (example is None or example.show)
-        return [f"{asked if named else ''}{legend}" for legend, asked in legends.items()]
+        return [f"{question if named else ''}{legend}" for legend, question in legends.items()]
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
         """Run rounds of practice until the criterion is reached or the rounds are used up; then the assistant decides, if the paradigm would stop the session.
@@ -274,17 +274,17 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
     return f"{total}\n\n{' · '.join(each)}"
 
 
-def said_after(paradigm: Paradigm, taken: TakenTrial, following: TakenTrial | None, language: str) -> list[str]:
+def said_after(paradigm: Paradigm, trial: TakenTrial, following: TakenTrial | None, language: str) -> list[str]:
     """The sentences after a trial that is read from a record: the result of a practice trial, and that the main part begins.
 
     Parameters
     ----------
     following : the next trial; None after the last one
     """
-    if not is_practice(taken.key):
+    if not is_practice(trial.key):
         return []
     practice = paradigm.practice
-    sentences = [result_of([line["scores"] for line in taken.asked], language)] if practice is not None and practice.feedback else []
+    sentences = [result_of([line["scores"] for line in trial.questions], language)] if practice is not None and practice.feedback else []
     ends = following is not None and not is_practice(following.key)
     return [*sentences, *([sentence("session.main_body", language)] if ends else [])]
 
@@ -374,12 +374,12 @@ async def take_quiz(
     """
     finished = dict(scores)
     decided = [event for event in events if event["event"] == "quiz_decision"]
-    noted = sum(event["event"] == "quiz" for event in events)
+    recorded = sum(event["event"] == "quiz" for event in events)
     while True:
         state = quiz_of(session.info, finished, decided)
         assert state is not None
-        for number in range(noted + 1, len(state.attempts) + 1):
-            noted, attempt = number, state.attempts[number - 1]
+        for number in range(recorded + 1, len(state.attempts) + 1):
+            recorded, attempt = number, state.attempts[number - 1]
             reached = state.reached(attempt)
             flow.note({"event": "quiz", "attempt": number, "right": attempt.right, "items": attempt.items, "passed": reached})
         if state.over:

@@ -143,8 +143,8 @@ def check_patch(patch: str, trials: Iterable[Trial]) -> None:
     if patch:
         from ..agents.human.display.patch import read_patch
 
-        wanted = read_patch(patch)
-        wanted.check({step.percept.phase for trial in trials for step in trial.steps} if wanted.phases else set())
+        marked = read_patch(patch)
+        marked.check({step.percept.phase for trial in trials for step in trial.steps} if marked.phases else set())
 
 
 def tell_unspoken(language: str, say: Callable[[str], None]) -> None:

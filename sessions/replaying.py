@@ -48,8 +48,8 @@ def recorded_agent(name: str) -> Recorded:
 
 def _trials(session: Session, events: Sequence[Event]) -> Iterator[tuple[list[Percept], list[Response]]]:
     """What machines see of each finished trial, and what was answered."""
-    for taken in taken_trials(session, events):
-        yield [percept for percept, _ in taken.steps], [_response(line) for line in taken.asked]
+    for trial in taken_trials(session, events):
+        yield [percept for percept, _ in trial.steps], [_response(line) for line in trial.questions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class TakenTrial:
     steps: Sequence[tuple[Percept, ShownStep | AskedStep]]
 
     @property
-    def asked(self) -> list[AskedStep]:
+    def questions(self) -> list[AskedStep]:
         """The recorded steps with questions."""
         return [line for _, line in self.steps if "ask" in line]
 
@@ -83,21 +83,21 @@ def taken_trials(session: Session, events: Sequence[Event], practice: bool = Fal
     practice : whether those of practice are among them
     """
     done = finished_trials(events)
-    taken: dict[str, tuple[TrialStart, dict[int, ShownStep | AskedStep]]] = {}
+    records: dict[str, tuple[TrialStart, dict[int, ShownStep | AskedStep]]] = {}
     for event in events:
         if event["event"] == "trial_start" or event["event"] == "step":
             key = event["trial"]
             if done.get(key) != event["attempt"] or (is_practice(key) and not practice):
                 continue
             if event["event"] == "trial_start":
-                taken[key] = event, {}
-            elif key in taken:
-                taken[key][1][event["step"]] = event
+                records[key] = event, {}
+            elif key in records:
+                records[key][1][event["step"]] = event
     draws = {trial_key(False, planned.trial): planned.draws for planned in session.plan}
-    for key, (start, shown) in taken.items():
+    for key, (start, shown) in records.items():
         trial = compile_trial(session.paradigm, start["levels"], start["seed"], session.info["generator"], draws.get(key))
-        seen = [(step, shown[step.index + 1]) for step in trial.steps if step.index + 1 in shown and step.percept.model_step]
-        yield TakenTrial(key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in seen])
+        lines = [(step, shown[step.index + 1]) for step in trial.steps if step.index + 1 in shown and step.percept.model_step]
+        yield TakenTrial(key, start, trial, [(step.shown_after(line.get("feedback", "missed")), line) for step, line in lines])
 
 
 def _response(line: AskedStep) -> Response:

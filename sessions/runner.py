@@ -152,7 +152,9 @@ class Runner:
         if self._concurrent is not None and self._concurrent.remembers:
             # a trial that failed is asked for again at another place of its conversation
             ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
-            self._replies = {key: [line for line in kept if line.get("attempt", 1) > ends.get(key, 0)] for key, kept in self._replies.items()}
+            self._replies = {
+                key: [line for line in lines_of_trial if line.get("attempt", 1) > ends.get(key, 0)] for key, lines_of_trial in self._replies.items()
+            }
         self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
         self._staircase = staircase_of(self.session.info, events)
 
@@ -281,8 +283,8 @@ class Runner:
         self.progress(self._count, len(self.session.plan))
 
     def _note_apparatus(self) -> None:
-        if found := for_record("the apparatus", self.agent, self.agent.apparatus()):
-            write_info(self.session.folder, {**self.session.info, "apparatus": found})
+        if values := for_record("the apparatus", self.agent, self.agent.apparatus()):
+            write_info(self.session.folder, {**self.session.info, "apparatus": values})
 
     async def _take_conversation(self, trials: Sequence[PlannedTrial]) -> None:
         for planned in trials:
@@ -322,12 +324,12 @@ class Runner:
 
     async def _in_batches(self, agent: BatchAgent, pending: Sequence[PlannedTrial]) -> None:
         for start in range(0, len(pending), agent.batch_size):
-            some = pending[start : start + agent.batch_size]
-            left = self._take_together(agent, some)
+            batch = pending[start : start + agent.batch_size]
+            remaining_trials = self._take_together(agent, batch)
             self.recorder.commit()
             self._first_is_over()
-            for planned in some:
-                if any(planned is remaining for remaining in left):
+            for planned in batch:
+                if any(planned is remaining for remaining in remaining_trials):
                     await self.take(planned)
                 self._tell()
             await asyncio.sleep(0)
@@ -443,12 +445,12 @@ class Runner:
 
     async def _attempt(self, planned: PlannedTrial, interval_ms: float | None) -> list[Judged] | None:
         """One attempt at a trial; None when it was cut off. It is made ready within the interval before it, where the agent rests between trials."""
-        made: list[tuple[Trial, list[Step], Episode]] = []
+        ready: list[tuple[Trial, list[Step], Episode]] = []
         if interval_ms is not None and self._window is not None:
-            self._window.rest(interval_ms, lambda: made.append(self._made_ready(planned)))
+            self._window.rest(interval_ms, lambda: ready.append(self._made_ready(planned)))
         else:
-            made.append(self._made_ready(planned))
-        ((trial, steps, episode),) = made
+            ready.append(self._made_ready(planned))
+        ((trial, steps, episode),) = ready
         at_window = self._at_window(episode)
         if self._replies.get(key := trial_key(planned.practice, planned.trial)) and self._ids.get(key, trial.trial_id) != trial.trial_id:
             raise SpanLabError(f"the saved replies of trial {key} belong to another trial: {self._ids[key]} then, {trial.trial_id} now")
@@ -473,11 +475,11 @@ class Runner:
                 await self.recorder.committed()
                 return None
             verdict = last_verdict(judged) if step.feedback is not None else None
-            one = log.step(step, percept, response, episode, verdict)
-            if one is not None:
-                judged.append(one)
-                if at_window is not None and one.verdict is not None:
-                    at_window.judged(one.verdict)
+            judgement = log.step(step, percept, response, episode, verdict)
+            if judgement is not None:
+                judged.append(judgement)
+                if at_window is not None and judgement.verdict is not None:
+                    at_window.judged(judgement.verdict)
             if block and following is not None and self._window is not None:
                 try:
                     self._window.still_ready()

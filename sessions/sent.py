@@ -83,12 +83,12 @@ def recovered(
     kinds = _asked(paradigm, plan, info["generator"], events, {line["trial"] for line in lines})
     seen_trials: set[str] = set()
     for line in lines:
-        asked = kinds.get(line["trial"])
-        if asked is None or not is_reply(line) or not line.get("sent"):
+        questions_of_trial = kinds.get(line["trial"])
+        if questions_of_trial is None or not is_reply(line) or not line.get("sent"):
             continue
         if line["ask"] == 1 and line["trial"] not in seen_trials:
             seen_trials.add(line["trial"])
-            now = agent.sentences(asked)
+            now = agent.sentences(questions_of_trial)
             legends = list(dict.fromkeys(words["legend"] for words in now.values()))
             before = bool(str(settings.get("preamble", "")).strip()) + 1  # the paradigm's instructions
             then = _texts(line["sent"][0])[before : before + len(legends)]
@@ -96,7 +96,7 @@ def recovered(
                 by_legend = dict(zip(legends, then, strict=True))
                 for key, words in now.items():
                     questions.setdefault(key, {"legend": by_legend[words["legend"]], "question": words["question"], "form": words["form"]})
-        last, key = _texts(line["sent"][-1])[-1:], asked[line["ask"] - 1].record_key()
+        last, key = _texts(line["sent"][-1])[-1:], questions_of_trial[line["ask"] - 1].record_key()
         again = str(settings.get("reask_text", ""))
         if last and key in questions and not (again and last[0].startswith(again)):
             questions[key] = {"legend": questions[key]["legend"], "question": last[0], "form": questions[key]["form"]}
@@ -108,13 +108,13 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def _asked(
-    paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, events: Iterable[Mapping[str, Any]], wanted: set[str]
+    paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Any, events: Iterable[Mapping[str, Any]], trials: set[str]
 ) -> dict[str, list[ResponseKind]]:
     """The kinds of the questions of some trials, in order, by the trials' names in the record."""
     levels = {event["trial"]: event["levels"] for event in events if event["event"] == "trial_start"}
-    asked: dict[str, list[ResponseKind]] = {}
+    kinds: dict[str, list[ResponseKind]] = {}
     for planned in plan:
-        if (key := trial_key(planned.practice, planned.trial)) in wanted:
+        if (key := trial_key(planned.practice, planned.trial)) in trials:
             trial = replace(planned, levels=levels.get(key, planned.levels), varies="").compile(paradigm, generator)
-            asked[key] = [step.percept.ask.kind for step in trial.steps if step.percept.ask is not None]
-    return asked
+            kinds[key] = [step.percept.ask.kind for step in trial.steps if step.percept.ask is not None]
+    return kinds

@@ -188,14 +188,14 @@ def begin(
     plan: Sequence[PlannedTrial],
     request: Request,
     now: Callable[[], str] = utc_now,
-    taken: Collection[str] = (),
+    names_in_use: Collection[str] = (),
 ) -> Session:
     """Make the folder of a new session, never one that exists.
 
     Parameters
     ----------
     data : folder for sessions
-    taken : names that it must not have, though no such folder is in ``data``
+    names_in_use : names that the folder must not have, although there is none of that name in ``data``
 
     Raises
     ------
@@ -211,7 +211,7 @@ def begin(
     instructions = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
-    folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), taken)
+    folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), names_in_use)
     info = {
         "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
         "session": folder.name,
@@ -406,10 +406,10 @@ def same_trials(folder: str | Path) -> Session:
     info = read_session(folder)
     plan = _plan_of(info)
     if kind_named(info["agent_kind"]).at_window or "adaptive" in info:
-        taken = trials_taken(read_events(folder))
+        begun = trials_taken(read_events(folder))
         if "adaptive" in info:
-            plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in taken)
-        plan = tuple(_as_taken(planned, taken.get(trial_key(planned.practice, planned.trial))) for planned in plan)
+            plan = tuple(planned for planned in plan if trial_key(False, planned.trial) in begun)
+        plan = tuple(_as_taken(planned, begun.get(trial_key(planned.practice, planned.trial))) for planned in plan)
     return Session(Path(folder), _paradigm_in(Path(folder), info), plan, info)
 
 
@@ -460,11 +460,11 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
 
 
-def _new_folder(data: Path, stem: str, taken: Collection[str]) -> Path:
+def _new_folder(data: Path, stem: str, names_in_use: Collection[str]) -> Path:
     try:
         data.mkdir(parents=True, exist_ok=True)
         for name in _names(stem):
-            if name in taken:
+            if name in names_in_use:
                 continue
             try:
                 (data / name).mkdir()

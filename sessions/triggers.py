@@ -82,6 +82,6 @@ def sent_triggers(paths: str | Path | Iterable[str | Path]) -> pandas.DataFrame:
         for event in read_events(folder):
             if event["event"] == "trigger":
                 of_session = {"session": session["session"], "participant": session["participant"], "practice": event["trial"].startswith("p")}
-                known = {**event, **of_session, "trial": int(event["trial"].removeprefix("p"))}
-                rows.append([known.get(column) for column in COLUMNS])
+                values = {**event, **of_session, "trial": int(event["trial"].removeprefix("p"))}
+                rows.append([values.get(column) for column in COLUMNS])
     return pandas.DataFrame(rows, columns=pandas.Index(COLUMNS))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...sessions.studies.battery import Battery
     from ...sessions.studies.participants import Kind
     from ...sessions.studies.study import Study, StudyParadigm
-    from ...sessions.studies.visit import Visit, Wanted
+    from ...sessions.studies.visit import Visit, VisitRequest
 
 DATA = Path("data")
 
@@ -74,15 +74,15 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     for one in study.paradigms:
         _triggers(one, port)  # what is wrong with the codes of any is told before somebody sits down
     kind: Kind = "simulated" if options.simulate is not None else "pilot" if options.pilot else "person"
-    wanted = _wanted(study, data, options, kind)
-    begun, settings = as_begun(study, data, wanted)
+    request = _visit_request(study, data, options, kind)
+    begun, settings = as_begun(study, data, request)
     agent = seat(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
     with _telling() as progress:
-        battery = Battery(foresee(study, data, wanted), agent, options.pilot, lambda one: _triggers(one, port), progress)
-        _take(battery, study, data, wanted)
+        battery = Battery(foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress)
+        _take(battery, study, data, request)
 
 
-def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
+def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> None:
     """Try out what can go wrong, begin the session (only then is there a folder and a number), and run it."""
     from ...sessions.conduct import say_on_stderr
     from ...sessions.people import tell_unspoken
@@ -95,7 +95,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
         if not battery.visit.finished:
             battery.try_out()
             agent.open()
-        visit, goes_on = sit_down(study, data, wanted)
+        visit, goes_on = sit_down(study, data, request)
     except BaseException:
         agent.close()
         raise
@@ -103,7 +103,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     who = f"{visit.person.name} (number {visit.person.number}{', group ' + visit.person.group if visit.person.group else ''})"
     order = " ".join(paradigm.name for paradigm in visit.order)
     print(f"spanlab: {who}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
-    _tell_how(study, visit, wanted, goes_on, data)
+    _tell_how(study, visit, request, goes_on, data)
     tell_unspoken(visit.language, say_on_stderr)
     if goes_on and visit.finished:
         agent.close()
@@ -124,7 +124,7 @@ def _take(battery: Battery, study: Study, data: Path, wanted: Wanted) -> None:
     print(visit.folder)
 
 
-def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: Path) -> None:
+def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, data: Path) -> None:
     """What an assistant might not expect of a session, on stderr."""
     from ...sessions.studies.status import finished_sessions
 
@@ -132,9 +132,9 @@ def _tell_how(study: Study, visit: Visit, wanted: Wanted, goes_on: bool, data: P
     if goes_on:
         if visit.study.hash != study.hash:
             remarks.append("the study file has changed since this session began; it goes on as it was begun")
-        if wanted.language.strip() not in ("", visit.language):
+        if request.language.strip() not in ("", visit.language):
             remarks.append(f"it goes on in '{visit.language}', as it was begun")
-        if any(value.strip() for value in wanted.fields.values()):
+        if any(value.strip() for value in request.fields.values()):
             remarks.append("what is known of the participant stays as it was when the session began")
     earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))
     if earlier:
@@ -158,11 +158,11 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     return with_display({name: value for name, value in window.items() if name != "width_cm"}, study.display)
 
 
-def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Wanted:
-    from ...sessions.studies.visit import Wanted, check_wanted
+def _visit_request(study: Study, data: Path, options: StudyOptions, kind: Kind) -> VisitRequest:
+    from ...sessions.studies.visit import VisitRequest, check_request
 
     several = len(study.sessions) > 1
-    wanted = Wanted(
+    request = VisitRequest(
         participant=options.participant,
         session=options.session or ("1" if not several or kind == "simulated" else ""),
         number=options.number,
@@ -172,14 +172,14 @@ def _wanted(study: Study, data: Path, options: StudyOptions, kind: Kind) -> Want
         kind=kind,
     )
     if not options.participant and kind != "simulated" and options.dialog and _display():
-        return _asked(study, data, wanted)
-    wrong = check_wanted(study, data, wanted)
+        return _asked(study, data, request)
+    wrong = check_request(study, data, request)
     if wrong:
         expected = {field.name: f" ({field.expected()})" for field in study.fields if not options.fields.get(field.name)}
         lines = [f"  --{name}: {why}" if name in _OPTIONS else f"  --field {name}=...: {why}{expected.get(name, '')}" for name, why in wrong.items()]
         how = "" if options.participant or kind == "simulated" or _display() else " (there is no display for the dialog: DISPLAY is not set)"
         raise SpanLabError("\n".join([f"{study.name} cannot begin{how}:", *lines]))
-    return wanted
+    return request
 
 
 _OPTIONS = ("participant", "session", "number", "language", "existing")
@@ -189,13 +189,13 @@ def _display() -> bool:
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
-def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
+def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
     from ...agents.human.pages.dialog import ask
     from ...sessions.studies.intake import answered, questions
-    from ...sessions.studies.visit import check_wanted, proposed
+    from ...sessions.studies.visit import check_request, proposed
 
     def check(typed: Mapping[str, str]) -> Mapping[str, str]:
-        return check_wanted(study, data, answered(study, wanted.kind, typed, wanted.session), study.languages[0])
+        return check_request(study, data, answered(study, request.kind, typed, request.session), study.languages[0])
 
     def propose(typed: Mapping[str, str]) -> Mapping[str, str]:
         try:
@@ -203,10 +203,10 @@ def _asked(study: Study, data: Path, wanted: Wanted) -> Wanted:
         except SpanLabError:
             return {}  # a damaged record: what is wrong with it is told when somebody wants to begin
 
-    typed = ask(study.title, questions(study, data, wanted.kind, wanted), check, study.languages[0], {"participant": propose})
+    typed = ask(study.title, questions(study, data, request.kind, request), check, study.languages[0], {"participant": propose})
     if typed is None:
         raise SpanLabError("cancelled: no participant was entered, and no session was begun")
-    return answered(study, wanted.kind, typed, wanted.session)
+    return answered(study, request.kind, typed, request.session)
 
 
 def _triggers(entry: StudyParadigm, port: str) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def check_study(file: Path) -> str:
         check_paradigm(source, note)
         problems += [one if "the window" in one else f"{paradigm.name}, {one}" for one in untranslated(paradigm.data, kinds, study.languages)]
     for group in [one.name for one in study.groups] or [""]:
-        for one in study.of_group(group).taken:
+        for one in study.of_group(group).paradigms_in_use:
             try:
                 one.plan(1)
             except SpanLabError as error:
@@ -302,7 +302,7 @@ def _how_long(study: Study) -> Iterable[str]:
         as_taken = study.of_group(group)
         lasting: dict[str, Duration] = {}
         adaptive: set[str] = set()
-        for one in as_taken.taken:
+        for one in as_taken.paradigms_in_use:
             plan = one.plan(1, balanced=False)
             adaptive |= {one.name} if any(planned.varies for planned in plan) else set()
             practice = practice_duration(one.paradigm, plan) if one.entry.practice else Duration()

@@ -266,7 +266,7 @@ def _make(making: Path, data: Path, source: _Source) -> Path:
         "left_out": [str(problem) for problem in source.problems],
     }
     request = Request(seed=_SEED, generator=_GENERATOR, design="published", pilot=False, source=source.paradigm_source, extra={"published": published})
-    session = begin(making, source.paradigm, agent, plan, request, taken={path.name for path in data.iterdir()})
+    session = begin(making, source.paradigm, agent, plan, request, names_in_use={path.name for path in data.iterdir()})
     Runner(session, agent).run()
     _compare_scores(session.folder, source)
     return session.folder

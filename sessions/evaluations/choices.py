@@ -107,7 +107,7 @@ class ChoiceScores:
 class _Followed:
     """A trial with what is told before it."""
 
-    taken: TakenTrial
+    trial: TakenTrial
     context: TrialContext
     before: Before
 
@@ -164,7 +164,7 @@ class _Scoring:
             "paradigm": info["paradigm"],
             "paradigm_hash": info["paradigm_hash"],
             # whose answers they are, whatever the folder is called
-            "answers_hash": digest([[one.key, one.start["trial_id"], [line["value"] for line in one.asked]] for one in self._taken], length=16),
+            "answers_hash": digest([[one.key, one.start["trial_id"], [line["value"] for line in one.questions]] for one in self._taken], length=16),
             "agent": agent.name,
             "agent_settings": settings_of(agent),
             "agent_settings_hash": settings_hash(agent),
@@ -199,23 +199,23 @@ class _Scoring:
         """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
         memory, followed = self._agent.memory(), list[_Followed]()
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
-        for place, taken in enumerate(self._taken):
-            seed = int(digest(["choices", self._session.seed, taken.key], length=12), 16)
-            briefing = brief(self._agent, self._session.paradigm, language, taken.trial, seed)
-            context = replace(briefing, block=1, practice=is_practice(taken.key))  # somebody remembers all blocks
-            one = _Followed(taken, context, memory.before(context))
+        for place, trial in enumerate(self._taken):
+            seed = int(digest(["choices", self._session.seed, trial.key], length=12), 16)
+            briefing = brief(self._agent, self._session.paradigm, language, trial.trial, seed)
+            context = replace(briefing, block=1, practice=is_practice(trial.key))  # somebody remembers all blocks
+            one = _Followed(trial, context, memory.before(context))
             followed.append(one)
             if not context.practice and not self._agent.remembers:
                 continue
             memory.keep(context, run_to_end(self._gone_through(one)))
             after = self._taken[place + 1] if place + 1 < len(self._taken) else None
-            for text in said_after(self._session.paradigm, taken, after, language):
+            for text in said_after(self._session.paradigm, trial, after, language):
                 memory.tell(text)
         return followed
 
     async def _gone_through(self, one: _Followed) -> Any:
         follower = self._agent.follow(one.context, one.before, scored=False)
-        for percept, line in one.taken.steps:
+        for percept, line in one.trial.steps:
             follower.show(percept)
             if percept.ask is not None and "ask" in line:
                 await follower.ask(percept.ask, line["ask"])
@@ -254,7 +254,7 @@ class _Scoring:
             before = {**before, "account": account}
             write_json(self.folder / INFO, before)
             watcher.say(f"{agent.name}: {describe_account(account)}")
-        choices = [choice for one in to_score for choice in self._results[one.taken.key]]
+        choices = [choice for one in to_score for choice in self._results[one.trial.key]]
         _write_table(self.folder / TABLE, choices)
         return ChoiceScores(self.folder, choices, before)
 
@@ -306,32 +306,32 @@ class _Scoring:
 
     async def _take(self, one: _Followed) -> None:
         try:
-            self._results[one.taken.key] = await self._follow(one)
+            self._results[one.trial.key] = await self._follow(one)
         except Unobtainable as reason:
-            raise SpanLabError(f"trial {one.taken.key} cannot be scored: {reason}") from None
+            raise SpanLabError(f"trial {one.trial.key} cannot be scored: {reason}") from None
         self._done += 1
         self._tell(self._done, self._total)
 
     async def _follow(self, one: _Followed, ask: Any = None) -> list[Choice]:
         follower = self._agent.follow(one.context, one.before, ask=ask)
-        key = one.taken.key
+        key = one.trial.key
         if ask is None:
             follower.attach(TrialJournal(self._recorder, key, self._attempt, self._replies.get(key, [])))
         choices: list[Choice] = []
-        for percept, line in one.taken.steps:
+        for percept, line in one.trial.steps:
             follower.show(percept)
             if percept.ask is None or "ask" not in line:
                 continue
-            kind, given = percept.ask.kind, _given(line)
+            kind, answer = percept.ask.kind, _given(line)
             answers = kind.written_answers()
-            choice = Choice(int(key), line["ask"], "" if given is None else kind.write(given), len(answers), canonical(list(answers)))
-            if not answers or given is None:
+            choice = Choice(int(key), line["ask"], "" if answer is None else kind.write(answer), len(answers), canonical(list(answers)))
+            if not answers or answer is None:
                 follower.conversation.ask(kind, follower.conversation.prompt_of(percept.ask))
                 choices.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
             else:
                 likelihoods = await follower.ask(percept.ask, line["ask"])
                 choices.append(_scored(choice, likelihoods))
-            follower.hear(percept.ask, given)
+            follower.hear(percept.ask, answer)
         return choices
 
 
@@ -343,18 +343,18 @@ def _scored(choice: Choice, likelihoods: Likelihoods | None) -> Choice:
     """An answer with what a model makes of it."""
     if likelihoods is None:
         return replace(choice, left_out=_SHARED)
-    known = likelihoods.logprobs
+    by_answer = likelihoods.logprobs
     missing = likelihoods.at_most if likelihoods.missing else None
     # of those that are missing nothing is known but a bound: the answer has at most its own, and all that is known may be all that there is
-    likelihood = known.get(choice.answer, missing)
+    likelihood = by_answer.get(choice.answer, missing)
     assert likelihood is not None
-    others = [value for answer, value in known.items() if answer != choice.answer]
-    whole = _log_sum([*others, likelihood])
+    others = [value for answer, value in by_answer.items() if answer != choice.answer]
+    total = _log_sum([*others, likelihood])
     return replace(
         choice,
-        logprob=known.get(choice.answer),
-        log_probability=likelihood - whole,
-        mass=None if likelihoods.missing else math.exp(_log_sum([*known.values()])),
+        logprob=by_answer.get(choice.answer),
+        log_probability=likelihood - total,
+        mass=None if likelihoods.missing else math.exp(_log_sum([*by_answer.values()])),
         at_most=bool(likelihoods.missing),
     )
 

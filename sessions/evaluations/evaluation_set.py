@@ -114,12 +114,12 @@ class EvaluationSet:
 
     def __init__(self, path: Path, data: Path) -> None:
         self._document = document = read(path, str(path))
-        self.file, self._places = found, _ = read_set(document)
+        self.file, self._places = declared, _ = read_set(document)
         self._data, self._name, self._folder = data, path.stem, path.parent
         self._trials: dict[str, ChosenTrials] = {}
-        unknown = [name for name in found.prices if name not in found.agents]
-        twice = [name for name in found.agents if found.agents.count(name) > 1]
-        chats = any(map(_is_chat, found.agents))
+        unknown = [name for name in declared.prices if name not in declared.agents]
+        twice = [name for name in declared.agents if declared.agents.count(name) > 1]
+        chats = any(map(_is_chat, declared.agents))
         problems = [document.problem(("prices", name), f"'{name}' is not one of the agents above") for name in unknown]
         problems += [document.problem(("agents",), f"'{twice[0]}' is named twice")] if twice else []
         problems += [
@@ -128,7 +128,7 @@ class EvaluationSet:
             if not chats and key in (document.data or {})
         ]
         shapes: dict[str, str] = {}
-        for name, settings in found.settings.items() if chats else ():
+        for name, settings in declared.settings.items() if chats else ():
             if "repeat" in settings:
                 problems.append(document.problem(("settings", name, "repeat"), "repeat is counted by repeats of this file: leave it out"))
             alike = shapes.setdefault(digest(_shaping(settings)), name)
@@ -143,21 +143,21 @@ class EvaluationSet:
         for paradigm, agent in itertools.product(file.paradigms, file.agents):
             chat = _is_chat(agent)
             for settings, repeat in itertools.product(file.settings, range(1, file.repeats + 1)) if chat else [("", 1)]:
-                given = dict(file.settings[settings]) if chat else {}
+                chat_settings = dict(file.settings[settings]) if chat else {}
                 number = {"repeat": repeat} if repeat > 1 else {}
-                key = digest([agent, paradigm, file.paradigms[paradigm].model_dump(), {**_shaping(given), **number}, repeat, file.seed], length=16)
-                name = str(given.get("label") or (settings if len(file.settings) > 1 else ""))
+                key = digest([agent, paradigm, file.paradigms[paradigm].model_dump(), {**_shaping(chat_settings), **number}, repeat, file.seed], length=16)
+                name = str(chat_settings.get("label") or (settings if len(file.settings) > 1 else ""))
                 label = ", ".join(filter(None, (name, f"repeat {repeat}" if file.repeats > 1 else "")))
-                chosen = {**beside(self._folder, given), **number, **({"label": label} if label else {})} if chat else {}
+                chosen = {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})} if chat else {}
                 yield Entry(agent, paradigm, settings, repeat, chosen, key)
 
     def progress(self) -> list[Progress]:
         """How far every session is, by what is recorded."""
         begun: dict[str, Path] = {}
         for folder in find_sessions([self._data]) if any(self._data.glob("*/session.json")) else ():
-            noted = as_object(dict(read_session(folder)).get(KEY))
-            if noted:
-                begun.setdefault(str(noted.get("entry")), folder)
+            link = as_object(dict(read_session(folder)).get(KEY))
+            if link:
+                begun.setdefault(str(link.get("entry")), folder)
         return [self._of(entry, begun.get(entry.id)) for entry in self.entries]
 
     def _of(self, entry: Entry, folder: Path | None) -> Progress:
@@ -187,23 +187,23 @@ class EvaluationSet:
     def chosen(self, paradigm: str) -> ChosenTrials:
         """The trials of a paradigm, the same for everybody; a file of one's own lies beside the set file."""
         if paradigm not in self._trials:
-            wanted = self.file.paradigms[paradigm]
-            levels = {name: as_levels(value) for name, value in wanted.set.items()}
+            entry = self.file.paradigms[paradigm]
+            levels = {name: as_levels(value) for name, value in entry.set.items()}
             source = paradigm if in_library(paradigm) else str(self._folder / paradigm)
             self._trials[paradigm] = choose_trials(
-                source, seed=self.file.seed, levels=levels, trials=wanted.trials, design=wanted.design, generator=wanted.generator
+                source, seed=self.file.seed, levels=levels, trials=entry.trials, design=entry.design, generator=entry.generator
             )
         return self._trials[paradigm]
 
     def _care(self, spent: tuple[float, int]) -> dict[str, Any]:
         """How servers are treated, with what is left of the budget as the limit of one session."""
         budget = self.file.budget
-        left: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         if budget.max_cost is not None:
-            left["max_cost"] = budget.max_cost - spent[0]
+            limits["max_cost"] = budget.max_cost - spent[0]
         if budget.max_tokens is not None:
-            left["max_tokens_in_all"] = budget.max_tokens - spent[1]
-        return {**self.file.care, **left}
+            limits["max_tokens_in_all"] = budget.max_tokens - spent[1]
+        return {**self.file.care, **limits}
 
     def _in_words(self, why: str) -> str:
         """What has stopped a session; a limit that was what was left of the budget is that of the set."""
@@ -243,7 +243,7 @@ class EvaluationSet:
         waiting = [one.entry for one in progress if one.state == "waiting"]
         self._check_parts(waiting)
         begun = [(one.entry, read_session(one.folder)) for one in progress if one.folder is not None]
-        found = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
+        forecast = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
         quiet = replace(watcher, say=_silent)
         # repeats are alike
         for _, repeats in itertools.groupby(waiting, lambda entry: (entry.paradigm, entry.agent, entry.settings)):
@@ -259,11 +259,11 @@ class EvaluationSet:
                 self._check_alike(entry, settings_of(agent), other, info)
             estimate: Any = request.extra.get("estimate", {})
             sessions = 1 + len(others)
-            found["sessions"] += sessions
-            found["requests"] += sessions * estimate.get("requests", 0)
-            found["tokens"] += sessions * (estimate.get("prompt_tokens", 0) + estimate.get("completion_tokens", 0))
-            found["cost"] += sessions * (estimate.get("cost") or 0.0)
-        return found
+            forecast["sessions"] += sessions
+            forecast["requests"] += sessions * estimate.get("requests", 0)
+            forecast["tokens"] += sessions * (estimate.get("prompt_tokens", 0) + estimate.get("completion_tokens", 0))
+            forecast["cost"] += sessions * (estimate.get("cost") or 0.0)
+        return forecast
 
     def _check_parts(self, waiting: Sequence[Entry]) -> None:
         """Check the paradigms and settings that are still needed.
@@ -377,8 +377,8 @@ class EvaluationSet:
         chosen = self.chosen(one.entry.paradigm)
         agent = self._agent(one.entry, care, watcher.say)
         request = prepare(agent, chosen, chosen.request(), watcher.say)
-        noted = {"set": self._name, "entry": one.entry.id, "settings": one.entry.settings, "repeat": one.entry.repeat}
-        request = replace(request, extra={**request.extra, KEY: noted})
+        link = {"set": self._name, "entry": one.entry.id, "settings": one.entry.settings, "repeat": one.entry.repeat}
+        request = replace(request, extra={**request.extra, KEY: link})
         return begin(self._data, chosen.paradigm, agent, chosen.plan, request), agent, True
 
 

@@ -75,10 +75,10 @@ def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
     """
     places: dict[str, YamlPath] = {}
     problems: list[Problem] = []
-    data, given = document.data, as_object(document.data).get("paradigms")
-    if isinstance(given, str):
-        data = {**data, "paradigms": {given: None}}
-    elif listed := as_list(given):
+    data, entries = document.data, as_object(document.data).get("paradigms")
+    if isinstance(entries, str):
+        data = {**data, "paradigms": {entries: None}}
+    elif listed := as_list(entries):
         named: dict[str, Any] = {}
         for number, item in enumerate(listed):
             path: YamlPath = ("paradigms", number)
@@ -92,7 +92,7 @@ def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
             named[name] = below
             places[name] = path if isinstance(item, str) else (*path, name)
         data = {**data, "paradigms": named or None}
-    found, wrong = validated(SetFile, data)
+    content, wrong = validated(SetFile, data)
     for path, message in wrong:
         match path:
             case ("paradigms", str() as name) if name in ParadigmEntry.model_fields:
@@ -104,9 +104,9 @@ def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
                 pass  # what is wrong with its items is known
             case _:
                 problems.append(document.problem(path, message))
-    if problems or not isinstance(found, SetFile):
+    if problems or not isinstance(content, SetFile):
         raise ParadigmError(in_order(problems))
-    return found, {name: places.get(name, ("paradigms", name)) for name in found.paradigms}
+    return content, {name: places.get(name, ("paradigms", name)) for name in content.paradigms}
 
 
 def _not_one(item: Any) -> str:

@@ -28,10 +28,10 @@ from ..session import Request, Session, begin, complete, reopen, session_stem, u
 from ..studies.battery import Battery, EndedEarlyError
 from ..studies.groups import StudyFullError
 from ..studies.intake import answered, questions
-from ..studies.monitoring import Judge, Monitor, ParadigmMonitor, Watched
+from ..studies.monitoring import Judge, Monitor, MonitoredSession, ParadigmMonitor
 from ..studies.participants import Kind, find, misnamed, people
 from ..studies.study import Study
-from ..studies.visit import Wanted, check_place, check_wanted, sit_down
+from ..studies.visit import VisitRequest, check_place, check_request, sit_down
 from ..studies.visit_files import JOURNAL, completed, known_fields, read_journal, runs
 
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
@@ -98,7 +98,7 @@ class Host(Protocol):
 class Watch(Protocol):
     """Reads sessions as they are now."""
 
-    def look(self, now: float) -> list[Watched]:
+    def look(self, now: float) -> list[MonitoredSession]:
         """Every paradigm that has begun, the latest sign last."""
         ...
 
@@ -332,17 +332,17 @@ class StudyOffer:
             host.recorded_in(before[-1])
         if before and completed(before[-1]):
             return self._end(self.language, before[-1])
-        wanted = Wanted(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
+        request = VisitRequest(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
         try:
             self._check_place(participant)
             if not before:
-                wanted = self._asked(wanted, host)
+                request = self._asked(request, host)
             with _BEGINNING:
                 self._check_place(participant)
-                visit = sit_down(self.study, self.data, wanted)[0]
+                visit = sit_down(self.study, self.data, request)[0]
         except StudyFullError:
             host.turned_away()
-            return self._full(wanted.language or self.language)
+            return self._full(request.language or self.language)
         host.recorded_in(visit.folder)
         looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
         try:
@@ -377,7 +377,7 @@ class StudyOffer:
             append_line(folder / JOURNAL, {"event": "code", "at": utc_now(), "code": code or redirect})
         return End(sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect)
 
-    def _asked(self, wanted: Wanted, host: Host) -> Wanted:
+    def _asked(self, request: VisitRequest, host: Host) -> VisitRequest:
         """What the study asks about somebody who begins.
 
         Raises
@@ -386,24 +386,24 @@ class StudyOffer:
             when the link itself is wrong: its identifier, or its session.
         """
         folder = self.data / self.study.name
-        known = known_fields(folder, wanted.participant) if misnamed(wanted.participant) is None else {}
+        known = known_fields(folder, request.participant) if misnamed(request.participant) is None else {}
         own = {name for name in (field.name for field in self.study.fields) if not (name in known and not _each(self.study, name))}
         asked = {*own, *(["language"] if len(self.study.languages) > 1 else [])}
         typed: dict[str, str] = {}
         first = True
         while True:
-            self._check_place(wanted.participant)
-            wrong = check_wanted(self.study, self.data, wanted, self.language)
+            self._check_place(request.participant)
+            wrong = check_request(self.study, self.data, request, self.language)
             if amiss := {name: why for name, why in wrong.items() if name not in asked}:
                 raise SpanLabError("; ".join(f"{name}: {why}" for name, why in amiss.items()))
             if not wrong and (not first or not asked):
-                return wanted
-            form = [question for question in questions(self.study, self.data, self.kind, wanted) if question.name in asked]
+                return request
+            form = [question for question in questions(self.study, self.data, self.kind, request) if question.name in asked]
             shown = [FormQuestion(one.name, one.label, tuple(one.choices.items()), one.value, one.required, one.hint) for one in form]
             given = host.ask(sentence("online.about_you", self.language), shown, {} if first else wrong)
             typed = {name: value[:500] for name, value in given.items() if name in asked}
             first = False
-            wanted = answered(self.study, self.kind, {"participant": wanted.participant, **typed}, wanted.session)
+            request = answered(self.study, self.kind, {"participant": request.participant, **typed}, request.session)
 
 
 def _each(study: Study, name: str) -> bool:

@@ -202,8 +202,8 @@ def read_chunks(folder: str | Path, columns: Sequence[str] | None = None, parts:
     if (folder / "responses.parquet").exists():
         try:
             stored = pyarrow.parquet.read_schema(folder / "responses.parquet").names
-            there = None if columns is None else [name for name in columns if name in stored]
-            table = pyarrow.parquet.read_table(folder / "responses.parquet", columns=there)
+            available = None if columns is None else [name for name in columns if name in stored]
+            table = pyarrow.parquet.read_table(folder / "responses.parquet", columns=available)
             missing = [name for name in TRIAL_TIMING if name not in stored and (columns is None or name in columns)]
             yield _with_trial_timing(folder, table, missing) if missing else table
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for names of columns

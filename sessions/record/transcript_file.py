@@ -135,14 +135,14 @@ def is_reply(line: Mapping[str, Any]) -> bool:
 
 def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """What was kept of every trial, in order: ``request`` and ``reply``. Sessions of older versions have it among the events."""
-    kept: dict[str, list[Mapping[str, Any]]] = {}
+    replies: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
         if event["event"] == "reply":
-            kept.setdefault(event["trial"], []).append(event["reply"])
+            replies.setdefault(event["trial"], []).append(event["reply"])
     for line in lines:
         if is_reply(line):
-            kept.setdefault(line["trial"], []).append(line)
-    return kept
+            replies.setdefault(line["trial"], []).append(line)
+    return replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +178,8 @@ def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
             in_doubt += line.get("in_doubt") is True
         elif (is_reply(line) and not line["reply"].get("cached")) or _is_refusal(line):
             departures.pop()
-    left = [gone for departures in under_way.values() for gone in departures]
-    return InVain(lost + len(left), in_doubt + left.count(False))
+    in_flight = [has_left for departures in under_way.values() for has_left in departures]
+    return InVain(lost + len(in_flight), in_doubt + in_flight.count(False))
 
 
 def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:

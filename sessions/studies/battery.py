@@ -113,7 +113,7 @@ class Battery:
             self._plans, self._seeds = {}, {}
         begun, study, order = states(self.visit.folder), self.visit.study, [paradigm.name for paradigm in self.visit.order]
         kinds: list[ResponseKind] = []
-        for paradigm in study.taken:
+        for paradigm in study.paradigms_in_use:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
             if study.keys.own or (paradigm.name in order and paradigm.name not in begun):
                 kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
@@ -195,9 +195,9 @@ class Battery:
         """The seed of a session that has not begun: nobody else's in the data folder."""
         if paradigm.name not in self._seeds:
             visit = self.visit
-            taken = seeds_taken(session_names(visit.data), paradigm.paradigm.name) | set(self._seeds.values())
-            wanted = visit.study.seeds_for(visit.person.number, visit.session, paradigm.name, visit.run, visit.person.kind)
-            self._seeds[paradigm.name] = next(seed for seed in wanted if seed not in taken)
+            seeds_in_use = seeds_taken(session_names(visit.data), paradigm.paradigm.name) | set(self._seeds.values())
+            seeds = visit.study.seeds_for(visit.person.number, visit.session, paradigm.name, visit.run, visit.person.kind)
+            self._seeds[paradigm.name] = next(seed for seed in seeds if seed not in seeds_in_use)
         return self._seeds[paradigm.name]
 
     def _plan(self, paradigm: StudyParadigm) -> list[PlannedTrial]:

@@ -114,13 +114,15 @@ def missing_texts(field: FieldPart, languages: Sequence[str]) -> str | None:
     return next((language for language in languages for text in texts if language not in text), None)
 
 
-def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Mapping[str, Any], language: str = "en") -> tuple[dict[str, Any], dict[str, str]]:
+def read_typed(
+    fields: Sequence[FieldPart], typed: Mapping[str, str], earlier: Mapping[str, Any], language: str = "en"
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Read what was typed: the values, and for each field what is wrong with it.
 
     Parameters
     ----------
     typed : by field; empty text is not an answer
-    known : values from earlier sessions; a field that is asked once needs no answer when it is among them
+    earlier : values from earlier sessions; a field that is asked once needs no answer when it is among them
     language : of who reads what is wrong
     """
     values: dict[str, Any] = {}
@@ -136,8 +138,8 @@ def read_typed(fields: Sequence[FieldPart], typed: Mapping[str, str], known: Map
                 values[field.name] = field.read(text, language)
             except ValueError as error:
                 wrong[field.name] = str(error)
-        elif field.name in known and not field.each_session:
-            values[field.name] = known[field.name]
+        elif field.name in earlier and not field.each_session:
+            values[field.name] = earlier[field.name]
         elif field.required:
             wrong[field.name] = sentence("wrong.needed", language)
     return values, wrong

@@ -73,10 +73,10 @@ class Assigner:
         vacant = self._vacant(here, kind)
         sized = all(group.people is not None for group in self.groups)
         filled = {name: Fraction(_count(here, name), self._size(name) or 1 if sized else 1) for name in vacant}
-        least = [name for name, part in filled.items() if part == min(filled.values())]
+        least = [name for name, share in filled.items() if share == min(filled.values())]
         name = least[int(stream(self.study, self.seed, f"group:{kind}:{number}").randint(len(least)))] if self.groups else ""
-        taken = {person.turn for person in here if person.group == name}
-        return name, next(place for place in range(1, len(taken) + 2) if place not in taken)
+        turns = {person.turn for person in here if person.group == name}
+        return name, next(place for place in range(1, len(turns) + 2) if place not in turns)
 
     def check_return(self, everybody: Iterable[Person], person: Person) -> None:
         """Check that there is a place for somebody who comes back after the place was given up.
@@ -100,8 +100,8 @@ class Assigner:
     def as_now(self, everybody: Iterable[Person]) -> list[Person]:
         """Everybody, without a place where somebody is gone; nothing is written."""
         everybody = list(everybody)
-        gone = {person.number: why for person, why in self.leavers(everybody)}
-        return [replace(one, left="now", why=gone[one.number]) if one.kind == "person" and one.number in gone else one for one in everybody]
+        reasons = {person.number: why for person, why in self.leavers(everybody)}
+        return [replace(one, left="now", why=reasons[one.number]) if one.kind == "person" and one.number in reasons else one for one in everybody]
 
     def _size(self, name: str) -> int | None:
         return next((group.people for group in self.groups if group.name == name), None)
@@ -132,8 +132,8 @@ class Assigner:
         began = datetime.fromisoformat(person.since).timestamp()
         if self.drop_out_s is None or self.clock() - began <= self.drop_out_s:
             return ""
-        taken = runs(folder, person.name) if person.name else []
-        visit = taken[-1] if taken else None
+        visits = runs(folder, person.name) if person.name else []
+        visit = visits[-1] if visits else None
         finished, refused = (False, "") if visit is None else _last_word(visit / JOURNAL)
         if finished:
             return ""
@@ -171,8 +171,8 @@ def _last_word(journal: Path) -> tuple[bool, str]:
 @lru_cache(maxsize=4096)
 def _read_journal(journal: Path, changed: int, size: int) -> tuple[bool, str]:
     lines = read_lines(journal)
-    asked = [line for line in lines if line["event"] in ("consent", "refused")]
-    refused = str(asked[-1].get("at", "")) if asked and asked[-1]["event"] == "refused" else ""
+    answers = [line for line in lines if line["event"] in ("consent", "refused")]
+    refused = str(answers[-1].get("at", "")) if answers and answers[-1]["event"] == "refused" else ""
     return any(line["event"] == "finished" for line in lines), refused
 
 

@@ -9,13 +9,13 @@ from ...agents.human.pages.dialog import Question
 from ...core.locale import languages, sentence
 from .participants import Kind, next_number, people
 from .study import Study
-from .visit import Wanted
+from .visit import VisitRequest
 
 #: what languages call themselves for which there is no file
 _NAMES = {"fr": "français", "es": "español", "it": "italiano", "nl": "Nederlands", "pt": "português", "pl": "polski"}
 
 
-def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Question]:
+def questions(study: Study, data: Path, kind: Kind, request: VisitRequest) -> list[Question]:
     """The questions of the dialog, in the study's first language, filled with what is known already."""
     language = study.languages[0]
 
@@ -23,25 +23,25 @@ def questions(study: Study, data: Path, kind: Kind, wanted: Wanted) -> list[Ques
         return sentence(f"dialog.{key}", language, **values)
 
     free = next_number(people(data / study.name), kind)
-    asked = [
-        Question("participant", say("participant"), value=wanted.participant, required=True),
-        Question("number", say("number"), value=wanted.number, hint=say("free", number=free)),
-        Question("existing", say("existing"), {name: say(name) for name in ("stop", "resume", "new")}, wanted.existing or "stop", late=True),
+    form = [
+        Question("participant", say("participant"), value=request.participant, required=True),
+        Question("number", say("number"), value=request.number, hint=say("free", number=free)),
+        Question("existing", say("existing"), {name: say(name) for name in ("stop", "resume", "new")}, request.existing or "stop", late=True),
     ]
     if len(study.sessions) > 1:
-        asked.insert(1, Question("session", say("session"), {str(n + 1): str(n + 1) for n in range(len(study.sessions))}, wanted.session, required=True))
+        form.insert(1, Question("session", say("session"), {str(n + 1): str(n + 1) for n in range(len(study.sessions))}, request.session, required=True))
     if len(study.languages) > 1:
         called = {code: sentence("language.name", code) if code in languages() else _NAMES.get(code, code) for code in study.languages}
-        asked.insert(-1, Question("language", say("language"), called, wanted.language or language, required=True))
+        form.insert(-1, Question("language", say("language"), called, request.language or language, required=True))
     for field in study.fields:
         hint = say("range", low=field.range[0], high=field.range[1]) if field.range else ""
-        value = wanted.fields.get(field.name, "")
-        asked.append(Question(field.name, field.label[language], field.labels(language), value, field.required, hint))
-    return asked
+        value = request.fields.get(field.name, "")
+        form.append(Question(field.name, field.label[language], field.labels(language), value, field.required, hint))
+    return form
 
 
-def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> Wanted:
+def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> VisitRequest:
     """Turn what was typed into a wish for a session."""
     built_in = {name: typed.get(name, "") for name in ("participant", "number", "language", "existing")}
     fields = {field.name: typed[field.name] for field in study.fields if field.name in typed}
-    return Wanted(session=typed.get("session", session), fields=fields, kind=kind, **built_in)
+    return VisitRequest(session=typed.get("session", session), fields=fields, kind=kind, **built_in)

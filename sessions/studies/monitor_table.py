@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .monitoring import STATES, State, Watched
+from .monitoring import STATES, MonitoredSession, State
 
 #: All columns; those without a value in any row are left out.
 HEADER = (
@@ -32,23 +32,23 @@ class Table:
     left_out: int
 
 
-def table_of(seen: Sequence[Watched], now: float, everything: bool) -> Table:
+def table_of(sessions: Sequence[MonitoredSession], now: float, everything: bool) -> Table:
     """The table of what was seen; without ``everything``, of what had a sign in the last 24 hours."""
-    recent = [one for one in seen if everything or now - one.sign < _DAY_S]
+    recent = [one for one in sessions if everything or now - one.sign < _DAY_S]
     rows = [_row(one, now) for one in recent]
-    kept = [at for at in range(len(HEADER)) if any(row[at] for row in rows)]
-    header, left = tuple(HEADER[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows)
-    return Table(header, left, tuple(one.state for one in recent), len(seen) - len(recent))
+    columns = [at for at in range(len(HEADER)) if any(row[at] for row in rows)]
+    header, cells = tuple(HEADER[at] for at in columns), tuple(tuple(row[at] for at in columns) for row in rows)
+    return Table(header, cells, tuple(one.state for one in recent), len(sessions) - len(recent))
 
 
-def standing_by_person(seen: Iterable[Watched]) -> dict[str, State]:
+def standing_by_person(sessions: Iterable[MonitoredSession]) -> dict[str, State]:
     """How everybody stands: by the session of the study with the latest sign."""
-    return {one.participant: one.standing or one.state for one in sorted(seen, key=lambda one: one.sign)}
+    return {one.participant: one.standing or one.state for one in sorted(sessions, key=lambda one: one.sign)}
 
 
-def standings(seen: Iterable[Watched]) -> dict[State, int]:
+def standings(sessions: Iterable[MonitoredSession]) -> dict[State, int]:
     """How many people stand how."""
-    everybody = list(standing_by_person(seen).values())
+    everybody = list(standing_by_person(sessions).values())
     return {state: everybody.count(state) for state in STATES}
 
 
@@ -57,7 +57,7 @@ def describe_standings(counts: Mapping[State, int]) -> str:
     return ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
 
 
-def _row(one: Watched, now: float) -> tuple[str, ...]:
+def _row(one: MonitoredSession, now: float) -> tuple[str, ...]:
     trials = f"{one.done}/{one.planned}" if one.planned else ""
     if one.practice and not one.done and one.state != "finished":
         trials += f" (practice: {one.practice})"

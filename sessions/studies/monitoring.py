@@ -31,7 +31,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class MonitoredSession:
     """One paradigm in a session of a study, as it is now.
 
     Parameters
@@ -92,9 +92,9 @@ class SessionReader:
 
     def __init__(self, judge: Judge | None = None) -> None:
         self._judge = judge
-        self._read: dict[Path, tuple[tuple[int, int], Watched]] = {}
+        self._read: dict[Path, tuple[tuple[int, int], MonitoredSession]] = {}
 
-    def look(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> Watched:
+    def look(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> MonitoredSession:
         """A session as it is now.
 
         Parameters
@@ -104,17 +104,17 @@ class SessionReader:
         """
         try:
             stat = (folder / "events.jsonl").stat()
-            known, size = self._read.get(folder), (stat.st_size, stat.st_mtime_ns)
+            latest, size = self._read.get(folder), (stat.st_size, stat.st_mtime_ns)
             sign = stat.st_mtime
         except OSError:
-            known, size, sign = None, (0, 0), changed_at(folder)
-        if known is None or known[0] != size:
+            latest, size, sign = None, (0, 0), changed_at(folder)
+        if latest is None or latest[0] != size:
             try:
-                one = _watched(folder, who, order, sign)
+                session = _watched(folder, who, order, sign)
             except SpanLabError as error:
-                return Watched(*who, folder.name, "unreadable", sign, note=str(error))
-            known = self._read[folder] = size, replace(one, timing="" if one.state == "running" else self._timing(folder))
-        return _silent(known[1]) if known[1].state == "running" and now - sign > SILENT_S else known[1]
+                return MonitoredSession(*who, folder.name, "unreadable", sign, note=str(error))
+            latest = self._read[folder] = size, replace(session, timing="" if session.state == "running" else self._timing(folder))
+        return _silent(latest[1]) if latest[1].state == "running" and now - sign > SILENT_S else latest[1]
 
     def _timing(self, folder: Path) -> str:
         try:
@@ -137,19 +137,19 @@ class ParadigmMonitor:
         self._reader = SessionReader(judge)
         self._who: dict[Path, str] = {}
 
-    def look(self, now: float) -> list[Watched]:
+    def look(self, now: float) -> list[MonitoredSession]:
         """Every session that a person has begun, the latest sign last."""
         folders = [path.parent for path in self._data.glob("[!.]*/session.json") if self._names.fullmatch(path.parent.name)]
-        seen: list[Watched] = []
+        sessions: list[MonitoredSession] = []
         for folder in folders:
             try:
                 if folder not in self._who:
                     self._who[folder] = str(read_session(folder)["participant"])
                 if self._who[folder]:
-                    seen.append(self._reader.look(folder, (self._who[folder], "", ""), (), now))
+                    sessions.append(self._reader.look(folder, (self._who[folder], "", ""), (), now))
             except SpanLabError as error:
-                seen.append(Watched(folder.name, "", "", "", "unreadable", changed_at(folder), note=str(error)))
-        return sorted(seen, key=lambda one: one.sign)
+                sessions.append(MonitoredSession(folder.name, "", "", "", "unreadable", changed_at(folder), note=str(error)))
+        return sorted(sessions, key=lambda one: one.sign)
 
 
 class Monitor:
@@ -165,27 +165,27 @@ class Monitor:
         self._study, self._folder = study, data / study.name
         self._reader = SessionReader(judge)
         self._heads: dict[Path, dict[str, Any]] = {}
-        self._over: dict[Path, tuple[float, list[Watched]]] = {}
+        self._over: dict[Path, tuple[float, list[MonitoredSession]]] = {}
 
-    def look(self, now: float) -> list[Watched]:
+    def look(self, now: float) -> list[MonitoredSession]:
         """Every paradigm that has begun in any session of the study, the latest sign last.
 
         Parameters
         ----------
         now : seconds since the epoch
         """
-        seen: list[Watched] = []
+        sessions: list[MonitoredSession] = []
         for person in people(self._folder):
             if person.name is None or person.withdrawn:
                 continue
             for folder in runs(self._folder, person.name):
                 try:
-                    seen += self._visit(folder, person, now)
+                    sessions += self._visit(folder, person, now)
                 except SpanLabError as error:
-                    seen.append(Watched(person.name, person.group, folder.name, "", "unreadable", changed_at(folder), note=str(error)))
-        return sorted(seen, key=lambda one: one.sign)
+                    sessions.append(MonitoredSession(person.name, person.group, folder.name, "", "unreadable", changed_at(folder), note=str(error)))
+        return sorted(sessions, key=lambda one: one.sign)
 
-    def _visit(self, folder: Path, person: Person, now: float) -> list[Watched]:
+    def _visit(self, folder: Path, person: Person, now: float) -> list[MonitoredSession]:
         """The paradigms of one session of the study; one that is over is not read again until something is written in it."""
         over = self._over.get(folder)
         if over is not None and over[0] == last_sign(folder):
@@ -196,22 +196,22 @@ class Monitor:
         number = str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
         who = (head["participant"], person.group, number)
         order = list(head["order"])
-        found = [self._reader.look(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
+        sessions = [self._reader.look(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
         happened = [line["event"] for line in journal]
         code = next((f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), "")
         if date := refused(folder):
-            return [*found, Watched(*who, "", "refused", changed_at(folder), note=f"consent refused {date}")]
-        gone = self._gone(folder, person, now) and "finished" not in happened
-        if not found:
+            return [*sessions, MonitoredSession(*who, "", "refused", changed_at(folder), note=f"consent refused {date}")]
+        dropped_out = self._gone(folder, person, now) and "finished" not in happened
+        if not sessions:
             begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
-            return [Watched(*who, "", "dropped out" if gone else "not begun", changed_at(folder), note=begun)]
-        if gone:
-            return [replace(one, standing="dropped out", state="dropped out" if one.state in _UNFINISHED else one.state) for one in found]
-        latest = max(found, key=lambda one: one.sign)
+            return [MonitoredSession(*who, "", "dropped out" if dropped_out else "not begun", changed_at(folder), note=begun)]
+        if dropped_out:
+            return [replace(one, standing="dropped out", state="dropped out" if one.state in _UNFINISHED else one.state) for one in sessions]
+        latest = max(sessions, key=lambda one: one.sign)
         standing: State = latest.state
         if latest.state == "finished" and "finished" not in happened:
             standing = "silent" if now - last_sign(folder) > SILENT_S else "running"
-        rows = [replace(one, standing=standing, code=code if one is latest else "") for one in found]
+        rows = [replace(one, standing=standing, code=code if one is latest else "") for one in sessions]
         if "finished" in happened:
             self._over[folder] = last_sign(folder), rows
         return rows
@@ -223,23 +223,23 @@ class Monitor:
         return now - last_sign(folder) > self._study.drop_out_s
 
 
-def _silent(one: Watched) -> Watched:
+def _silent(one: MonitoredSession) -> MonitoredSession:
     return replace(one, state="silent", note="; ".join(filter(None, (one.note, "at a page or in a break, or killed"))))
 
 
-def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign: float) -> Watched:
+def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign: float) -> MonitoredSession:
     info, events = read_session(folder), read_events(folder)
     of_study = info.get("study") or {}
     name = str(of_study.get("paradigm") or info["paradigm"])
     place = f" ({order.index(name) + 1} of {len(order)})" if name in order and len(order) > 1 else ""
-    left, staircase = trials_left(info, events), staircase_of(info, events)
+    to_do, staircase = trials_left(info, events), staircase_of(info, events)
     planned = len(info["plan"])
-    done = planned - left if staircase is None else len(staircase.levels)
+    done = planned - to_do if staircase is None else len(staircase.levels)
     kinds = [event["event"] for event in events]
     stopped = next((event for event in reversed(events) if event["event"] in ("interrupted", "resumed", "session_start", "session_end")), None)
     state: State = "running"
     notes = list[str]()
-    if "session_end" in kinds or not left:
+    if "session_end" in kinds or not to_do:
         state = "finished"
     elif stopped is not None and stopped["event"] == "interrupted":
         state = "interrupted"
@@ -255,7 +255,7 @@ def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign
     shown = read_displays(events)
     triggers = [event["sent_ms"] is not None for event in events if event["event"] == "trigger"]
     pace = _pace(events)
-    return Watched(
+    return MonitoredSession(
         *who,
         f"{name}{place}",
         state,
@@ -272,7 +272,7 @@ def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign
         dropped=shown.dropped,
         sent=sum(triggers),
         unsent=len(triggers) - sum(triggers),
-        left_s=None if pace is None or staircase is not None or state == "finished" else pace * left,
+        left_s=None if pace is None or staircase is not None or state == "finished" else pace * to_do,
         note="; ".join(filter(None, notes)),
     )
 

@@ -140,8 +140,8 @@ def named_by_number(kind: Kind, number: int) -> str:
 
 def next_number(everybody: Iterable[Person], kind: Kind) -> int:
     """The smallest number that nobody of this kind has or had."""
-    taken = {person.number for person in everybody if person.kind == kind}
-    return next(number for number in itertools.count(1) if number not in taken)
+    numbers = {person.number for person in everybody if person.kind == kind}
+    return next(number for number in itertools.count(1) if number not in numbers)
 
 
 def number_taken(everybody: Iterable[Person], kind: Kind, number: int, language: str = "en") -> str | None:
@@ -218,13 +218,13 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
         _sweep(folder)
         for person, why in [*assign.leavers(people(folder))]:
             append_line(folder / _FILE, {**_note("left", person), "at": now(), "why": why})
-        known = find(folder, name) if name else None
-        if known is not None and known.left and not known.withdrawn:
-            assign.check_return(people(folder), known)
-            append_line(folder / _FILE, {**_note("returned", known), "at": (at := now())})
-            return replace(known, left="", why="", since=at)
-        if known is not None:
-            return known
+        returning = find(folder, name) if name else None
+        if returning is not None and returning.left and not returning.withdrawn:
+            assign.check_return(people(folder), returning)
+            append_line(folder / _FILE, {**_note("returned", returning), "at": (at := now())})
+            return replace(returning, left="", why="", since=at)
+        if returning is not None:
+            return returning
         if lost := unknown(folder):
             raise SpanLabError(
                 f"{folder / _FILE} does not list {', '.join(lost[:5])}, but the folder has data of them, so numbers might be given twice: restore the "
@@ -234,11 +234,11 @@ def register(folder: Path, name: str, kind: Kind, number: int | None = None, now
         trouble = number_taken(everybody, kind, number) if number is not None else None
         if trouble:
             raise SpanLabError(trouble)
-        given = number if number is not None else next_number(everybody, kind)
-        group, place = assign(everybody, kind, given)
+        chosen_number = number if number is not None else next_number(everybody, kind)
+        group, place = assign(everybody, kind, chosen_number)
         at = now()
-        person = Person(name or named_by_number(kind, given), given, kind, at, group=group, place=place, since=at)
-        line = {"event": "registered", "participant": person.name, "number": given, "kind": kind, "at": person.at}
+        person = Person(name or named_by_number(kind, chosen_number), chosen_number, kind, at, group=group, place=place, since=at)
+        line = {"event": "registered", "participant": person.name, "number": chosen_number, "kind": kind, "at": person.at}
         append_line(folder / _FILE, {**line, **in_group(person)})
         return person
 
@@ -261,9 +261,9 @@ def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_n
         when the folder cannot be written.
     """
     with only_writer(folder, _PATIENCE_S):
-        known = next((one for one in people(folder) if (one.kind, one.number) == (person.kind, person.number)), None)
-        if known is not None and known.takes_part and known.place:
-            append_line(folder / _FILE, {**_note("left", known), "at": now(), "why": why})
+        current = next((one for one in people(folder) if (one.kind, one.number) == (person.kind, person.number)), None)
+        if current is not None and current.takes_part and current.place:
+            append_line(folder / _FILE, {**_note("left", current), "at": now(), "why": why})
 
 
 def withdraw(folder: Path, person: Person, sessions: int, forget: bool = False, now: Callable[[], str] = utc_now) -> None:
@@ -301,14 +301,14 @@ def left_over(folder: Path) -> list[Path]:
 
 
 def _sweep(folder: Path) -> None:
-    for gone in left_over(folder):
-        shutil.rmtree(gone)
+    for remains in left_over(folder):
+        shutil.rmtree(remains)
 
 
 def _forget(folder: Path, person: Person) -> None:
     lines = read_lines(folder / _FILE)
-    kept = [{**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line for line in lines]
-    write_whole(folder / _FILE, b"".join(map(json_line, kept)))
+    without_name = [{**line, "participant": None} if (line["kind"], line["number"]) == (person.kind, person.number) else line for line in lines]
+    write_whole(folder / _FILE, b"".join(map(json_line, without_name)))
 
 
 def size_of(folder: Path) -> tuple[int, int]:

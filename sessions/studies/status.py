@@ -44,8 +44,8 @@ def overview(study: Study, data: Path) -> Overview:
     for person in everybody:
         folders = [] if person.withdrawn or person.name is None else runs(folder, person.name)
         try:
-            found = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names) + len(checked))]
-            rows += [_with_group(row, person.group) if grouped else row for row in found]
+            of_person = [_row(study, person, folder_of_run, names) for folder_of_run in folders] or [_bare(person, len(names) + len(checked))]
+            rows += [_with_group(row, person.group) if grouped else row for row in of_person]
             through += person.kind == "person" and bool(folders) and finished_sessions(folder, str(person.name)) >= set(range(1, len(study.sessions) + 1))
         except SpanLabError as error:  # one damaged file must not hide the others
             row = (*_bare(person, len(names) + len(checked))[:-1], str(error))
@@ -78,8 +78,8 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
     more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
     more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
     more += [f"{name}: {state.quiz.describe()}" for name, state in progress.items() if state.quiz is not None and state.quiz.attempts]
-    asked = [state.checks for state in progress.values() if state.checks[1]]
-    checks = (f"{sum(right for right, _ in asked)}/{sum(many for _, many in asked)}" if asked else "",) * _has_checks(study)
+    scores = [state.checks for state in progress.values() if state.checks[1]]
+    checks = (f"{sum(right for right, _ in scores)}/{sum(many for _, many in scores)}" if scores else "",) * _has_checks(study)
     consent = f"consent refused {date}" if (date := refused(folder)) else ""
     notes = ", ".join(filter(None, ("" if person.kind == "person" else person.kind, note, consent, _gone(person), *more)))
     return (str(person.number), str(person.name), f"{head['session']}{run}", head["created"][:10], *cells, *checks, "yes" if finished else "no", notes)

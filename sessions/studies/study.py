@@ -109,11 +109,11 @@ class Study:
             replace(one, entry=one.entry.model_copy(update={"set_": {**one.entry.set_, **group.set_[one.name]}})) if one.name in group.set_ else one
             for one in self.paradigms
         )
-        wanted = {n for n, one in enumerate(paradigms) if group.paradigms is None or one.name in group.paradigms}
-        return replace(self, paradigms=paradigms, sessions=tuple(tuple(n for n in taken if n in wanted) for taken in self.sessions))
+        numbers = {n for n, one in enumerate(paradigms) if group.paradigms is None or one.name in group.paradigms}
+        return replace(self, paradigms=paradigms, sessions=tuple(tuple(n for n in session if n in numbers) for session in self.sessions))
 
     @property
-    def taken(self) -> list[StudyParadigm]:
+    def paradigms_in_use(self) -> list[StudyParadigm]:
         """The paradigms that are taken in any session: all of them, unless this is the study of a group."""
         return [one for n, one in enumerate(self.paradigms) if any(n in session for session in self.sessions)]
 
@@ -125,9 +125,9 @@ class Study:
 
     def _by_place(self, session: int) -> tuple[list[int], list[int], list[int]]:
         """The paradigms of a session that stay first, those that the order moves, and those that stay last, by their numbers."""
-        taken = self.sessions[session - 1]
-        places = [self.paradigms[n].entry.place for n in taken]
-        first, moved, last = ([n for n, place in zip(taken, places, strict=True) if place == wanted] for wanted in ("first", None, "last"))
+        numbers = self.sessions[session - 1]
+        places = [self.paradigms[n].entry.place for n in numbers]
+        first, moved, last = ([n for n, place in zip(numbers, places, strict=True) if place == position] for position in ("first", None, "last"))
         return first, moved, last
 
     def keys_for(self, person: str, number: int) -> dict[str, Any]:
@@ -221,9 +221,9 @@ def build_study(document: Document, file: Path) -> Study:
         use_font(None if checked.font is None else file.parent / checked.font)
     except ValueError as error:
         problems.append(document.problem(("font",), str(error)))
-    whole = {path for path, _ in faults}
+    faulty = {path for path, _ in faults}
     entries, field_entries = (
-        {n: item for n, item in enumerate(as_list(data.get(key))) if (key, n) not in amiss and (key,) not in whole} for key in ("paradigms", "fields")
+        {n: item for n, item in enumerate(as_list(data.get(key))) if (key, n) not in amiss and (key,) not in faulty} for key in ("paradigms", "fields")
     )
     paradigms = [_load(document, file, n, entry, checked.languages, problems) for n, entry in entries.items()]
     loaded = [paradigm for paradigm in paradigms if paradigm is not None]
@@ -301,10 +301,10 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
         if unknown or levels:
             continue
         as_taken = study.of_group(group.name)
-        for session, taken in enumerate(as_taken.sessions, start=1):
-            if not taken:
+        for session, paradigms in enumerate(as_taken.sessions, start=1):
+            if not paradigms:
                 yield path, f"the group '{group.name}' has no paradigm in session {session}"
-        for one in as_taken.taken:
+        for one in as_taken.paradigms_in_use:
             try:
                 one.plan(1, balanced=False)
             except SpanLabError as error:
@@ -382,16 +382,16 @@ def _misnamed(checked: StudyFile, names: Sequence[str]) -> Iterator[tuple[YamlPa
             yield ("paradigms", n), f"'{name}' occurs twice; give each one a name of its own, such as as: {name}_2"
     if isinstance(checked.sessions, int):
         return
-    for session, taken in enumerate(checked.sessions):
-        if not taken:
+    for session, of_session in enumerate(checked.sessions):
+        if not of_session:
             yield ("sessions", session), "a session needs at least one paradigm"
-        for n, name in enumerate(taken):
+        for n, name in enumerate(of_session):
             if name not in names:
                 yield ("sessions", session, n), f"the study has no paradigm '{name}'{nearest(name, names) or '; it has ' + listed(names)}"
-            elif name in taken[:n]:
+            elif name in of_session[:n]:
                 yield ("sessions", session, n), f"'{name}' occurs twice in a session"
     for n, name in enumerate(names):
-        if not any(name in taken for taken in checked.sessions):
+        if not any(name in of_session for of_session in checked.sessions):
             yield ("paradigms", n), f"'{name}' is in no session"
 
 

@@ -28,7 +28,7 @@ EXISTING: tuple[Existing, ...] = get_args(Existing)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class VisitRequest:
     """The participant and session of a study that the user asks for, all as typed.
 
     Parameters
@@ -87,7 +87,7 @@ class Visit:
         return any(line["event"] == "finished" for line in read_journal(self.folder))
 
 
-def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en") -> dict[str, str]:
+def check_request(study: Study, data: Path, request: VisitRequest, language: str = "en") -> dict[str, str]:
     """What prevents a session from beginning, for each typed value: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields.
 
     Parameters
@@ -99,38 +99,38 @@ def check_wanted(study: Study, data: Path, wanted: Wanted, language: str = "en")
         return sentence(f"wrong.{key}", language, **values)
 
     folder, wrong = data / study.name, dict[str, str]()
-    name = wanted.participant.strip()
+    name = request.participant.strip()
     person: Person | None = None
-    if name or wanted.kind != "simulated":
+    if name or request.kind != "simulated":
         trouble = misnamed(name, language)
         person = find(folder, name) if trouble is None else None
-        trouble = trouble or (_stranger(person, name, wanted.kind, language) or _of_no_group(study, folder, person, wanted, language) if person else None)
+        trouble = trouble or (_stranger(person, name, request.kind, language) or _of_no_group(study, folder, person, request, language) if person else None)
         if trouble is None:
-            trouble = _no_place(study, data, person, wanted.kind, language)
+            trouble = _no_place(study, data, person, request.kind, language)
         if trouble:
             wrong["participant"] = trouble
-    typed = wanted.session.strip()
+    typed = request.session.strip()
     session = int(typed) if re.fullmatch(r"[0-9]{1,4}", typed) else 0
     if not 1 <= session <= len(study.sessions):
         several, suffix = "session" if len(study.sessions) > 1 else "one_session", "_found" if typed else ""
         wrong["session"] = say(f"{several}{suffix}", last=len(study.sessions), found=typed[:60])
-    number = wanted.number.strip()
-    if number and (trouble := _misnumbered(study, folder, person, wanted.kind, number, language)):
+    number = request.number.strip()
+    if number and (trouble := _misnumbered(study, folder, person, request.kind, number, language)):
         wrong["number"] = trouble
-    chosen = wanted.language.strip() or study.languages[0]
+    chosen = request.language.strip() or study.languages[0]
     if chosen not in study.languages:
         wrong["language"] = f"the study has no '{chosen[:60]}'{nearest(chosen, study.languages) or '; its languages are ' + ', '.join(study.languages)}"
-    existing = wanted.existing.strip()
+    existing = request.existing.strip()
     before = runs(folder, person.name, session) if person is not None and person.name and "session" not in wrong else []
     if existing not in ("", *EXISTING):
         wrong["existing"] = f"expected {', '.join(EXISTING[:-1])} or {EXISTING[-1]}; found '{existing[:60]}'"
     elif before and existing in ("", "stop"):
         wrong["existing"] = _describe_earlier(before[-1], language)
-    known = known_fields(folder, person.name) if person is not None and person.name else {}
+    earlier = known_fields(folder, person.name) if person is not None and person.name else {}
     # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed must fit.
-    asked = wanted.kind != "simulated" and not (before and existing == "resume")
-    for field_, why in read_typed(study.fields, wanted.fields, known, language)[1].items():
-        if asked or wanted.fields.get(field_, "").strip():
+    must_answer = request.kind != "simulated" and not (before and existing == "resume")
+    for field_, why in read_typed(study.fields, request.fields, earlier, language)[1].items():
+        if must_answer or request.fields.get(field_, "").strip():
             wrong[field_] = why
     return wrong
 
@@ -156,9 +156,9 @@ def check_place(study: Study, data: Path, person: Person | None, kind: Kind) -> 
     if person is None:
         assign(everybody, kind, next_number(everybody, kind))
         return
-    known = next(one for one in everybody if (one.kind, one.number) == (person.kind, person.number))
-    if known.left and not known.withdrawn:
-        assign.check_return(everybody, known)
+    current = next(one for one in everybody if (one.kind, one.number) == (person.kind, person.number))
+    if current.left and not current.withdrawn:
+        assign.check_return(everybody, current)
 
 
 def _no_place(study: Study, data: Path, person: Person | None, kind: Kind, language: str) -> str | None:
@@ -173,9 +173,9 @@ def _no_place(study: Study, data: Path, person: Person | None, kind: Kind, langu
     return None
 
 
-def _of_no_group(study: Study, folder: Path, person: Person, wanted: Wanted, language: str) -> str | None:
+def _of_no_group(study: Study, folder: Path, person: Person, request: VisitRequest, language: str) -> str | None:
     """Why somebody who has come before can begin no session of the study as it is now: the group is not among its groups."""
-    goes_on = wanted.existing.strip() == "resume" and wanted.session.strip().isdigit() and runs(folder, str(person.name), int(wanted.session))
+    goes_on = request.existing.strip() == "resume" and request.session.strip().isdigit() and runs(folder, str(person.name), int(request.session))
     if goes_on or person.group in ({group.name for group in study.groups} or {""}):
         return None
     return sentence("wrong.group" if person.group else "wrong.no_group", language, name=person.name, group=person.group)
@@ -229,7 +229,7 @@ def agreed_in(visit: Visit, text: str) -> str | None:
 # -- beginning -----------------------------------------------------------------------------------------------------------------------------------------
 
 
-def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
+def foresee(study: Study, data: Path, request: VisitRequest) -> Visit:
     """The session that :func:`sit_down` will begin or take up, without writing anything, so that problems show before there is a folder or a number.
 
     Raises
@@ -237,18 +237,18 @@ def foresee(study: Study, data: Path, wanted: Wanted) -> Visit:
     SpanLabError
         when something that was typed does not fit (all of it in one message).
     """
-    _check(study, data, wanted)
-    folder, name = data / study.name, wanted.participant.strip()
+    _check(study, data, request)
+    folder, name = data / study.name, request.participant.strip()
     person = find(folder, name) if name else None
     if person is None:
-        number = int(wanted.number) if wanted.number.strip() else next_number(people(folder), wanted.kind)
+        number = int(request.number) if request.number.strip() else next_number(people(folder), request.kind)
         assign = assigner(study, data)
-        group, place = assign(assign.as_now(people(folder)), wanted.kind, number)
-        person = Person(name or named_by_number(wanted.kind, number), number, wanted.kind, "", group=group, place=place)
-    return _seated(study, folder, person, wanted)[0]
+        group, place = assign(assign.as_now(people(folder)), request.kind, number)
+        person = Person(name or named_by_number(request.kind, number), number, request.kind, "", group=group, place=place)
+    return _seated(study, folder, person, request)[0]
 
 
-def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:
+def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], str] = utc_now) -> tuple[Visit, bool]:
     """Begin a session of a study or take one up again, and say which of the two it is.
 
     Raises
@@ -256,11 +256,11 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
     SpanLabError
         when something that was typed does not fit (all of it in one message), or the folder cannot be written.
     """
-    _check(study, data, wanted)
+    _check(study, data, request)
     folder = data / study.name
-    person = register(folder, wanted.participant.strip(), wanted.kind, int(wanted.number) if wanted.number.strip() else None, now, assigner(study, data))
+    person = register(folder, request.participant.strip(), request.kind, int(request.number) if request.number.strip() else None, now, assigner(study, data))
     with only_writer(folder, patience_s=20):
-        visit, goes_on = _seated(study, folder, person, wanted)
+        visit, goes_on = _seated(study, folder, person, request)
         if goes_on:
             return visit, True
         visit_folder = visit.folder
@@ -277,25 +277,25 @@ def sit_down(study: Study, data: Path, wanted: Wanted, now: Callable[[], str] = 
     return visit, False
 
 
-def _check(study: Study, data: Path, wanted: Wanted) -> None:
-    wrong = check_wanted(study, data, wanted)
+def _check(study: Study, data: Path, request: VisitRequest) -> None:
+    wrong = check_request(study, data, request)
     if wrong:
         raise SpanLabError("\n".join(f"{name}: {why}" for name, why in wrong.items()))
 
 
-def _seated(study: Study, folder: Path, person: Person, wanted: Wanted) -> tuple[Visit, bool]:
+def _seated(study: Study, folder: Path, person: Person, request: VisitRequest) -> tuple[Visit, bool]:
     """The session that a person takes, and whether it goes on."""
     assert person.name
-    session = int(wanted.session)
+    session = int(request.session)
     before = runs(folder, person.name, session)
-    if before and wanted.existing == "resume":
+    if before and request.existing == "resume":
         return taken_up(study, person, before[-1]), True
-    if before and wanted.existing != "new":
+    if before and request.existing != "new":
         raise SpanLabError(_describe_earlier(before[-1]))  # begun by somebody else at this very moment
-    known = known_fields(folder, person.name)
-    fields = read_typed(study.fields, wanted.fields, known)[0]
+    earlier = known_fields(folder, person.name)
+    fields = read_typed(study.fields, request.fields, earlier)[0]
     run = 1 + max((read_head(path)["run"] for path in before), default=0)
-    language = wanted.language.strip() or study.languages[0]
+    language = request.language.strip() or study.languages[0]
     visit_folder = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
     study.seeds_for(person.number, session, study.paradigms[0].name, run, person.kind)
     return Visit(visit_folder, study.of_group(person.group), person, session, run, language, fields), False
@@ -328,12 +328,12 @@ def taken_up(study: Study, person: Person, folder: Path) -> Visit:
     return Visit(folder, as_begun.of_group(person.group), person, head["session"], head["run"], head["language"], head["fields"])
 
 
-def as_begun(study: Study, data: Path, wanted: Wanted) -> tuple[Study, Mapping[str, Any]]:
+def as_begun(study: Study, data: Path, request: VisitRequest) -> tuple[Study, Mapping[str, Any]]:
     """The study of a session that is going to be taken: of one that goes on as it was begun, else as its file says now; and the settings with which somebody
     sat at the window in what goes on, none when nothing was begun."""
     folder = data / study.name
-    person = find(folder, wanted.participant.strip()) if wanted.existing.strip() == "resume" else None
-    before = runs(folder, person.name, int(wanted.session)) if person is not None and person.name else []
+    person = find(folder, request.participant.strip()) if request.existing.strip() == "resume" else None
+    before = runs(folder, person.name, int(request.session)) if person is not None and person.name else []
     if person is None or not before:
         return study, {}
     begun = [read_session(state.folder)["agent_settings"] for state in states(before[-1]).values()]

@@ -139,8 +139,8 @@ def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -
 
 def refused(folder: Path) -> str:
     """When (a date) the participant refused to take part in a session, and has not agreed since; empty otherwise."""
-    asked = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
-    return str(asked[-1].get("at", ""))[:10] if asked and asked[-1]["event"] == "refused" else ""
+    answers = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
+    return str(answers[-1].get("at", ""))[:10] if answers and answers[-1]["event"] == "refused" else ""
 
 
 def known_fields(study_folder: Path, name: str) -> dict[str, Any]:

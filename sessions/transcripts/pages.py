@@ -257,7 +257,7 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
     for each chat session ``session``, ``agent``, ``href`` (from the report), ``trial``, ``account``; ``problem`` in place of a page that could not be made
     """
     pages: list[dict[str, str]] = []
-    taken: set[str] = set()
+    names: set[str] = set()
     for folder in _sessions(data):
         try:
             if read_session(folder)["agent_kind"] != CHAT.name:
@@ -271,8 +271,8 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
             key = next((key for key in read.trials if read.finished(key)), None)
             if key is not None:
                 name = folder.resolve().name
-                name = next(free for number in itertools.count(1) if (free := f"{name}.{number}" if number > 1 else name) not in taken)
-                taken.add(name)
+                name = next(free for number in itertools.count(1) if (free := f"{name}.{number}" if number > 1 else name) not in names)
+                names.add(name)
                 path = report / "conversations" / f"{name}.html"
                 write_page(read, [key], path, os.path.relpath(report / "report.html", path.parent))
                 one |= {"href": f"conversations/{path.name}", "trial": key}
@@ -283,9 +283,9 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
 
 
 def _sessions(data: Sequence[Path]) -> list[Path]:
-    found: dict[Path, Path] = {}
+    folders: dict[Path, Path] = {}
     for path in data:
         with suppress(SpanLabError):
             for folder in find_sessions([path]):
-                found.setdefault(folder.resolve(), folder)
-    return list(found.values())
+                folders.setdefault(folder.resolve(), folder)
+    return list(folders.values())

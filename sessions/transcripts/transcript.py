@@ -156,8 +156,8 @@ class Transcript:
     @property
     def trials(self) -> list[str]:
         """The trials of which something was said, in the order of the session; what is no trial comes first."""
-        known = [key for key in self._kept if key in self._starts]
-        return [key for key in self._kept if key not in self._starts] + sorted(known, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
+        begun = [key for key in self._kept if key in self._starts]
+        return [key for key in self._kept if key not in self._starts] + sorted(begun, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
 
     def finished(self, key: str) -> bool:
         """Whether a trial is."""
@@ -169,10 +169,10 @@ class Transcript:
 
     def outcomes(self, key: str) -> list[tuple[Mark, bool]]:
         """What became of each reply of a conversation, and whether its question was put again, as :class:`Turn` has it; nothing is drawn for it."""
-        asked = {event["ask"]: event for event in self._steps.get(key, {}).values() if "ask" in event}
+        answers = {event["ask"]: event for event in self._steps.get(key, {}).values() if "ask" in event}
         questions = [int(line.get("ask", 0)) for line in self._conversation_lines(key)]
         again = [bool(ask) and ask == following for ask, following in zip(questions, [*questions[1:], None], strict=True)]
-        return [("" if repeated or ask not in asked else _mark(asked[ask]), repeated) for ask, repeated in zip(questions, again, strict=True)]
+        return [("" if repeated or ask not in answers else _mark(answers[ask]), repeated) for ask, repeated in zip(questions, again, strict=True)]
 
     def _conversation_lines(self, key: str) -> list[Mapping[str, Any]]:
         """The replies of a conversation: what a judge was asked, and how probable answers are, is not part of it."""
@@ -187,9 +187,9 @@ class Transcript:
             when nothing was said in it.
         """
         if key not in self._kept:
-            there = self.trials
-            known = f"there are {there[0]} to {there[-1]}" if there else "nothing was said in this session so far"
-            raise SpanLabError(f"{self.folder} has no conversation of trial {key}: {known}")
+            trials = self.trials
+            hint = f"there are {trials[0]} to {trials[-1]}" if trials else "nothing was said in this session so far"
+            raise SpanLabError(f"{self.folder} has no conversation of trial {key}: {hint}")
         start = self._starts.get(key)
         steps = self._steps.get(key, {})
         drawn = (
@@ -197,8 +197,11 @@ class Transcript:
             if start is not None
             else _Drawer([letter_picture(letters) for letters in LETTERS], [])
         )
-        kept = self._conversation_lines(key)
-        turns = [_turn(line, drawn, bool(place), following) for place, (line, following) in enumerate(zip(kept, [*kept[1:], None], strict=True))]
+        lines_of_replies = self._conversation_lines(key)
+        turns = [
+            _turn(line, drawn, bool(place), following)
+            for place, (line, following) in enumerate(zip(lines_of_replies, [*lines_of_replies[1:], None], strict=True))
+        ]
         turns = [replace(turn, options=self._options(drawn, turn.ask)) for turn in turns]
         lines = self._lines_of.get(key, [])
         unanswered = paid_twice_at_most(lines) + refused(lines)
@@ -208,7 +211,7 @@ class Transcript:
             key in self._ended,
             tuple(turns),
             unanswered,
-            max((int(line.get("past", 0)) for line in kept), default=0),
+            max((int(line.get("past", 0)) for line in lines_of_replies), default=0),
         )
 
     def _examples(self, start: Mapping[str, Any]) -> dict[str, list[Stimulus]]:
@@ -224,9 +227,9 @@ class Transcript:
 
     def _options(self, drawn: _Drawer, ask: int) -> Mapping[str, Any] | None:
         """What was sent beside the messages of a question."""
-        if self._settings is None or not 1 <= ask <= len(drawn.asked):
+        if self._settings is None or not 1 <= ask <= len(drawn.questions):
             return None
-        form = response_format(drawn.asked[ask - 1].kind, self._settings)
+        form = response_format(drawn.questions[ask - 1].kind, self._settings)
         return {**self._settings.sampling(), **({} if form is None else {"response_format": form})}
 
     def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Stimulus], list[_Asked]]:
@@ -234,12 +237,12 @@ class Transcript:
         shown = [
             step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")).for_machine.stimulus for step in trial.steps if step.percept.model_step
         ]
-        asked = [
+        questions = [
             _Asked(step.percept.ask.kind, step.truth.answer, steps.get(step.index + 1, {}))
             for step in trial.steps
             if step.percept.ask is not None and step.percept.model_step
         ]
-        return shown, asked
+        return shown, questions
 
     def totals(self, judge: bool = False) -> Totals:
         """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing.
@@ -273,23 +276,23 @@ class Transcript:
         return None if recorded is None else Prices.model_validate(recorded)
 
 
-def totals_of(lines: Sequence[Mapping[str, Any]], kept: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
+def totals_of(lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
     """What was sent and what came, by the lines of transcripts.
 
     Parameters
     ----------
-    kept : of these the replies, by trial
+    replies : those of the lines that are replies, by trial
     judge : of the model that reads replies, in place of the one that is asked
     """
     totals = Totals()
     lines_of_kind = [line for line in lines if ("judge" in line) == judge]
-    for line in (line for some in kept.values() for line in some if ("judge" in line) == judge):
+    for line in (line for some in replies.values() for line in some if ("judge" in line) == judge):
         totals.add(stored_reply(line["reply"]))
         if "trial" not in line:  # among the events, as older versions kept it
             totals.faults.update(line["reply"].get("faults", ()))
-    known, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)
-    for taken in (*map(Taken.model_validate, known), *[None] * (lost.count - len(known))):
-        totals.lose(taken)
+    lost_tokens, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)
+    for tokens in (*map(Taken.model_validate, lost_tokens), *[None] * (lost.count - len(lost_tokens))):
+        totals.lose(tokens)
     totals.in_doubt = lost.in_doubt
     totals.refused = refused(lines_of_kind)
     totals.faults.update(faults(lines_of_kind))
@@ -339,9 +342,9 @@ class _Asked:
 class _Drawer:
     """Draws the pictures of a trial anew."""
 
-    def __init__(self, shown: Sequence[Stimulus], asked: Sequence[_Asked], examples: Mapping[str, Sequence[Stimulus]] | None = None) -> None:
+    def __init__(self, shown: Sequence[Stimulus], questions: Sequence[_Asked], examples: Mapping[str, Sequence[Stimulus]] | None = None) -> None:
         self._shown = {"": shown, **(examples or {})}
-        self.asked = asked
+        self.questions = questions
 
     def picture(self, stored: Mapping[str, Any]) -> SentPicture:
         """A picture by what was kept of it."""
@@ -372,6 +375,6 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     # without what the model sees of its reply before this one
     sent = added[1:] if earlier and added and added[0].role == "assistant" else added
     after = following["sent"][0] if following is not None and following.get("sent") else None
-    seen = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
-    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), seen, again=following is not None and bool(ask) and following.get("ask") == ask, added=added)
-    return turn if turn.again or not 1 <= ask <= len(drawn.asked) else drawn.asked[ask - 1].judged(turn)
+    visible = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
+    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), visible, again=following is not None and bool(ask) and following.get("ask") == ask, added=added)
+    return turn if turn.again or not 1 <= ask <= len(drawn.questions) else drawn.questions[ask - 1].judged(turn)

@@ -22,7 +22,7 @@ from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.studies.intake import questions
 from spanlab.sessions.studies.study import load_study
-from spanlab.sessions.studies.visit import Wanted
+from spanlab.sessions.studies.visit import VisitRequest
 
 #: The name of the language, and the letter that its words are made of.
 XX, LETTER = "xx", "ø"
@@ -100,7 +100,7 @@ def test_a_copy_with_other_words_is_complete(third: None, own: Paradigm, run: Ru
 
 def test_the_dialog_speaks_it(third: None, own: Paradigm, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
-    asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "person", Wanted())
+    asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "person", VisitRequest())
     assert len(asked) > 3
     assert not english([text for question in asked for text in (question.label, question.hint, *question.choices.values())])
 

@@ -14,7 +14,7 @@ from spanlab.paradigms import Percept
 from spanlab.sessions.online.offers import FormQuestion, Looks
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
-from spanlab.sessions.studies.visit import Visit, Wanted, sit_down
+from spanlab.sessions.studies.visit import Visit, VisitRequest, sit_down
 
 STUDY = """
 study: pair
@@ -100,7 +100,7 @@ class Guest(AtTheWindow):
 def sit(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", **wanted: object) -> Visit:
     """Somebody who has answered everything sits down."""
     fields = {"fields": FIELDS, **wanted}
-    return sit_down(study, data, Wanted(participant, str(session), existing=existing, **fields))[0]  # type: ignore[arg-type]
+    return sit_down(study, data, VisitRequest(participant, str(session), existing=existing, **fields))[0]  # type: ignore[arg-type]
 
 
 def take(study: Study, data: Path, participant: str = "p01", session: int = 1, existing: str = "", guest: Guest | None = None, **wanted: object) -> Visit:

@@ -17,7 +17,7 @@ from effort import HANGS_S
 from lab_pages import ENGLISH
 from study_files import STUDY, sit, study_in, take
 
-from spanlab.sessions.studies.visit import Wanted, check_wanted, proposed
+from spanlab.sessions.studies.visit import VisitRequest, check_request, proposed
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 
@@ -28,10 +28,10 @@ from dataclasses import asdict
 from pathlib import Path
 from spanlab.cli.commands.study import _asked
 from spanlab.core.errors import SpanLabError
-from spanlab.sessions.studies.visit import Wanted
+from spanlab.sessions.studies.visit import VisitRequest
 from spanlab.sessions.studies.study import load_study
 try:
-    print(json.dumps(asdict(_asked(load_study("study.yaml"), Path("data"), Wanted(session="")))))
+    print(json.dumps(asdict(_asked(load_study("study.yaml"), Path("data"), VisitRequest(session="")))))
 except SpanLabError as error:
     print(json.dumps(str(error)))
 """
@@ -180,18 +180,18 @@ def test_what_is_wrong_is_told_in_the_language_of_the_dialog(tmp_path: Path) -> 
     take(study, data)
     seen: list[str] = []
     for wanted in (
-        Wanted("", "", "x", "", {"age": "old", "hours": "25", "note": "a\nb"}),
-        Wanted("p 1", "3", "1"),
-        Wanted("P01"),
-        Wanted("p01", "1", "7", kind="pilot"),
-        Wanted("p01", "1", "7"),
-        Wanted("p02", "1", "99999999"),
-        Wanted("-"),
-        Wanted("con"),
+        VisitRequest("", "", "x", "", {"age": "old", "hours": "25", "note": "a\nb"}),
+        VisitRequest("p 1", "3", "1"),
+        VisitRequest("P01"),
+        VisitRequest("p01", "1", "7", kind="pilot"),
+        VisitRequest("p01", "1", "7"),
+        VisitRequest("p02", "1", "99999999"),
+        VisitRequest("-"),
+        VisitRequest("con"),
     ):
-        english, german = (check_wanted(study, data, wanted, language) for language in ("en", "de"))
+        english, german = (check_request(study, data, wanted, language) for language in ("en", "de"))
         assert english.keys() == german.keys() != set()
-        assert english == check_wanted(study, data, wanted)
+        assert english == check_request(study, data, wanted)
         for name in english:
             assert english[name] != german[name]
             assert not ENGLISH.findall(german[name].replace("--pilot", "")), german[name]

@@ -21,7 +21,7 @@ from spanlab.sessions.studies.groups import Assigner, assigner
 from spanlab.sessions.studies.participants import Person, people, register, withdraw
 from spanlab.sessions.studies.schema import Group
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import Wanted, check_wanted, foresee, sit_down
+from spanlab.sessions.studies.visit import VisitRequest, check_request, foresee, sit_down
 from spanlab.sessions.studies.visit_files import read_head
 
 TWO = """
@@ -220,7 +220,7 @@ def test_check_looks_at_the_paradigms_of_each_group(study: Study, run: Run, tmp_
 
 def test_what_was_planned_for_a_number_that_somebody_else_has_got_meanwhile_is_planned_anew(study: Study, data: Path) -> None:
     """Two assistants begin: both foresee the first number, and one of them gets it."""
-    wanted = Wanted("late", "1")
+    wanted = VisitRequest("late", "1")
     battery = Battery(foresee(study, data, wanted), Guest())
     battery.try_out()
     first = take(study, data, "first", fields={})
@@ -237,7 +237,7 @@ def test_who_came_before_there_were_groups_can_go_on_but_not_begin(study: Study,
     take(before, data, "p01", fields={})
     with pytest.raises(SpanLabError, match="p01 came before the study had groups"):
         take(study, data, "p01", 2, fields={})
-    assert sit_down(study, data, Wanted("p01", "1", existing="resume"))[1]
+    assert sit_down(study, data, VisitRequest("p01", "1", existing="resume"))[1]
     take(study, data, "p02", fields={})
     other = study_in(tmp_path, TWO.replace("control", "waiting").replace("training", "drilled"))
     with pytest.raises(SpanLabError, match=r"p02 is in the group '(training|control)', which the study file does not have now"):
@@ -270,9 +270,9 @@ def test_a_full_study_says_so_before_anybody_sits_down(data: Path, tmp_path: Pat
     study = study_in(tmp_path, TWO[: TWO.index("groups:")] + "groups: [{name: a, people: 1}, {name: b, people: 1}]\n")
     assert assigner(study, data)([], "person", 1)[0] in "ab"
     for name in ("p01", "p02"):
-        sit_down(study, data, Wanted(name, "1"))
+        sit_down(study, data, VisitRequest(name, "1"))
     with pytest.raises(SpanLabError, match=r"participant: every group is full \(a 1 of 1, b 1 of 1\)"):
-        foresee(study, data, Wanted("p03", "1"))
-    assert check_wanted(study, data, Wanted("p03", "1"), "de")["participant"].startswith("Alle Gruppen sind voll (a 1 of 1")
-    assert sit_down(study, data, Wanted("p02", "2"))[0].person.group, "who has a place keeps it"
+        foresee(study, data, VisitRequest("p03", "1"))
+    assert check_request(study, data, VisitRequest("p03", "1"), "de")["participant"].startswith("Alle Gruppen sind voll (a 1 of 1")
+    assert sit_down(study, data, VisitRequest("p02", "2"))[0].person.group, "who has a place keeps it"
     assert len(people(data / "trained")) == 2

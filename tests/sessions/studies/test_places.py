@@ -22,7 +22,7 @@ from spanlab.sessions.studies import participants
 from spanlab.sessions.studies.groups import DROPPED_OUT, REFUSED, StudyFullError, assigner
 from spanlab.sessions.studies.participants import Person, find, people, register
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import Wanted, check_wanted, sit_down
+from spanlab.sessions.studies.visit import VisitRequest, check_request, sit_down
 from spanlab.sessions.studies.visit_files import runs
 
 STUDY = """
@@ -125,15 +125,15 @@ def test_who_finds_no_place_is_told_before_anything_is_asked_and_gets_the_code_f
     assert end.texts == (sentence("online.no_place", "en"),)
     assert find(data / study.name, "late") is None
     assert not (data / study.name / "late").exists()
-    assert "study is full (1 of 1 people)" in check_wanted(study, data, Wanted("late", fields={"age": "23"}))["participant"]
+    assert "study is full (1 of 1 people)" in check_request(study, data, VisitRequest("late", fields={"age": "23"}))["participant"]
     assert come(study, data, "first") is None, "who has a place comes back to it"
-    assert sit_down(study, data, Wanted("pilot1", fields={"age": "23"}, kind="pilot"))[0].person.number == 1, "pilots take nobody's place"
+    assert sit_down(study, data, VisitRequest("pilot1", fields={"age": "23"}, kind="pilot"))[0].person.number == 1, "pilots take nobody's place"
 
 
 def test_a_drop_out_leaves_the_place_after_the_declared_time_and_may_have_it_again(tmp_path: Path) -> None:
     study, data = study_in(tmp_path, STUDY + "people: 2\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
     take(study, data, "stays", guest=Guest(), fields={})
-    sit_down(study, data, Wanted("gone"), now=lambda: LONG_AGO)
+    sit_down(study, data, VisitRequest("gone"), now=lambda: LONG_AGO)
     folder = data / study.name
     assert [(one.name, one.place) for one in people(folder)] == [("stays", 1), ("gone", 2)]
     end = come(study, data, "third")
@@ -183,11 +183,11 @@ def test_who_refuses_leaves_the_place_at_once(tmp_path: Path) -> None:
 
 def test_a_study_that_counts_no_places_is_recorded_as_ever(tmp_path: Path) -> None:
     study, data = study_in(tmp_path, STUDY), tmp_path / "data"
-    sit_down(study, data, Wanted("p01"))
+    sit_down(study, data, VisitRequest("p01"))
     (line,) = read_lines(data / study.name / "participants.jsonl")
     assert set(line) == {"event", "participant", "number", "kind", "at"}
     limited = study_in(tmp_path, STUDY + "people: 2\n")
-    sit_down(limited, data, Wanted("p02"))
+    sit_down(limited, data, VisitRequest("p02"))
     assert [one.turn for one in people(data / study.name)] == [1, 2], "people without places count by their numbers"
     with pytest.raises(StudyFullError):
         assigner(limited, data)(people(data / study.name), "person", 3)
@@ -195,7 +195,7 @@ def test_a_study_that_counts_no_places_is_recorded_as_ever(tmp_path: Path) -> No
 
 def test_status_says_how_many_places_are_taken_and_who_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     study, data = study_in(tmp_path, STUDY + "people: 2\nonline: {drop_out_minutes: 90}\n"), tmp_path / "data"
-    sit_down(study, data, Wanted("gone"), now=lambda: LONG_AGO)
+    sit_down(study, data, VisitRequest("gone"), now=lambda: LONG_AGO)
     ages(study, data, "gone")
     for name in ("p02", "p03"):
         assert come(study, data, name) is None

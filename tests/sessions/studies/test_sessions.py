@@ -21,7 +21,7 @@ from spanlab.sessions import find_sessions, read_responses, read_session
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.participants import people, register
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import Wanted, check_wanted
+from spanlab.sessions.studies.visit import VisitRequest, check_request
 from spanlab.sessions.studies.visit_files import read_head, runs, states
 
 linux = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -137,25 +137,25 @@ def test_a_line_that_a_power_cut_left_unfinished_counts_as_not_there(data: Path)
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "ä", "-x", "x" * 41, "con", "a/b", "."])
 def test_identifiers_that_cannot_be_folders_are_refused(study: Study, data: Path, name: str) -> None:
-    assert "participant" in check_wanted(study, data, Wanted(name, fields=FIELDS))
+    assert "participant" in check_request(study, data, VisitRequest(name, fields=FIELDS))
     assert not data.exists()
 
 
 def test_identifiers_that_are_too_alike_and_other_kinds_are_refused(study: Study, data: Path) -> None:
     take(study, data, "p01")
-    assert "differ only in capitals" in check_wanted(study, data, Wanted("P01", fields=FIELDS))["participant"]
-    assert "leave out --pilot" in check_wanted(study, data, Wanted("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
-    assert "has the number 1 permanently" in check_wanted(study, data, Wanted("p01", "2", "5", fields=FIELDS))["number"]
+    assert "differ only in capitals" in check_request(study, data, VisitRequest("P01", fields=FIELDS))["participant"]
+    assert "leave out --pilot" in check_request(study, data, VisitRequest("p01", "2", fields=FIELDS, kind="pilot"))["participant"]
+    assert "has the number 1 permanently" in check_request(study, data, VisitRequest("p01", "2", "5", fields=FIELDS))["number"]
 
 
 def test_all_that_is_wrong_is_told_at_once(study: Study, data: Path) -> None:
-    wrong = check_wanted(study, data, Wanted("a b", "3", "x", "fr", {"age": "old", "shoe": "42"}, "again"))
+    wrong = check_request(study, data, VisitRequest("a b", "3", "x", "fr", {"age": "old", "shoe": "42"}, "again"))
     assert set(wrong) == {"participant", "session", "number", "language", "existing", "age", "shoe", "sex", "hours"}
 
 
 def test_what_was_asked_once_is_not_asked_again(study: Study, data: Path) -> None:
     take(study, data)
-    assert set(check_wanted(study, data, Wanted("p01", "2"))) == {"hours"}
+    assert set(check_request(study, data, VisitRequest("p01", "2"))) == {"hours"}
     visit = take(study, data, session=2, fields={"hours": "6"})
     assert visit.fields == {"age": 23, "sex": "f", "hours": 6.0}
 
@@ -411,7 +411,7 @@ def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data
     ],
 )
 def test_what_is_wrong_with_an_identifier_is_said(study: Study, data: Path, name: str, said: str) -> None:
-    assert said in check_wanted(study, data, Wanted(name, fields=FIELDS))["participant"]
+    assert said in check_request(study, data, VisitRequest(name, fields=FIELDS))["participant"]
 
 
 def test_a_session_whose_head_is_lost_is_neither_taken_over_nor_overwritten(study: Study, data: Path) -> None:

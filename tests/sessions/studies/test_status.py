@@ -22,7 +22,7 @@ from spanlab.sessions.studies.participants import find, people, register
 from spanlab.sessions.studies.participants import withdraw as remove
 from spanlab.sessions.studies.status import overview
 from spanlab.sessions.studies.study import Study
-from spanlab.sessions.studies.visit import Wanted, check_wanted
+from spanlab.sessions.studies.visit import VisitRequest, check_request
 
 
 def cells(study: Study, data: Path) -> list[dict[str, str]]:
@@ -118,8 +118,8 @@ def test_withdrawing_removes_everything_and_leaves_a_note(run: Run, study: Study
     assert row["note"].endswith(", 4 sessions removed")
     # the number is not given again, the identifier neither
     assert register(data / "pair", "p03", "person").number == 3
-    assert "withdrew from the study" in check_wanted(study, data, Wanted("p02"))["participant"]
-    assert "belonged to somebody who withdrew" in check_wanted(study, data, Wanted("p09", number="2"))["number"]
+    assert "withdrew from the study" in check_request(study, data, VisitRequest("p02"))["participant"]
+    assert "belonged to somebody who withdrew" in check_request(study, data, VisitRequest("p09", number="2"))["number"]
     assert "nothing is left" in complaint(*run("withdraw", "study.yaml", "p02", "--yes"))
 
 
