@@ -152,9 +152,7 @@ class Runner:
         if self._concurrent is not None and self._concurrent.remembers:
             # a trial that failed is asked for again at another place of its conversation
             ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
-            self._replies = {
-                key: [line for line in lines_of_trial if line.get("attempt", 1) > ends.get(key, 0)] for key, lines_of_trial in self._replies.items()
-            }
+            self._replies = {key: [line for line in of_trial if line.get("attempt", 1) > ends.get(key, 0)] for key, of_trial in self._replies.items()}
         self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
         self._staircase = staircase_of(self.session.info, events)
 
