@@ -91,8 +91,8 @@ def replaced_seed(
     ----------
     levels : of all factors, random ones too
     """
-    wanted = answers_of(paradigm, planned.levels, planned.seed, generator, design.question)
-    return next((seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == wanted), None)
+    answers = answers_of(paradigm, planned.levels, planned.seed, generator, design.question)
+    return next((seed for seed in candidates if answers_of(paradigm, levels, seed, generator, design.question) == answers), None)
 
 
 @dataclass
@@ -153,7 +153,11 @@ class _Balancer:
             levels = self.planned[next(iter(blocks.values()))[0]].levels
             # Crossed levels are balanced already, those of random factors that were chosen for the session, too.
             factors = {name: self.paradigm.factors[name].levels for name in self.design.balance if name != ANSWER and name not in levels}
-            yield _Cell(levels, list(blocks.values()), {name: there for name, there in factors.items() if self.paradigm.factors[name].mode == "random"})
+            yield _Cell(
+                levels,
+                list(blocks.values()),
+                {name: levels_of_factor for name, levels_of_factor in factors.items() if self.paradigm.factors[name].mode == "random"},
+            )
 
     def _candidate(self, cell: _Cell) -> tuple[int, Chosen]:
         """The next seed, and the levels that it gives to balanced factors."""
@@ -169,15 +173,17 @@ class _Balancer:
 
     def _probe(self, number: int, cell: _Cell) -> bool:
         """Whether the trials of a cell always have the same few questions."""
-        seen: set[tuple[Answers, ...]] = set()
+        question_options: set[tuple[Answers, ...]] = set()
         for _ in range(_PROBES):
             seed, chosen = self._candidate(cell)
             steps = asking_steps(self.paradigm, cell.levels, seed, self.generator, self.design.question)
-            seen.add(tuple(self._options(part.ask.kind.build(names)) for part, names in steps if part.ask is not None and part.ask.kind is not None))
-            self.probed[number].append((seed, chosen, tuple(part.ask.answer(names) for part, names in steps if part.ask is not None)))
-        if len({len(options) for options in seen}) == 1 and len(seen) > 1:
+            question_options.add(
+                tuple(self._options(step.ask.kind.build(names)) for step, names in steps if step.ask is not None and step.ask.kind is not None)
+            )
+            self.probed[number].append((seed, chosen, tuple(step.ask.answer(names) for step, names in steps if step.ask is not None)))
+        if len({len(options) for options in question_options}) == 1 and len(question_options) > 1:
             raise BalanceError(self.paradigm.name, "balance", _CHANGING)
-        cell.options = next(iter(seen)) if len(seen) == 1 else None
+        cell.options = next(iter(question_options)) if len(question_options) == 1 else None
         ways = math.prod(len(options) for options in cell.options or ()) * math.prod(map(len, cell.factors.values()))
         return cell.options is not None and ways <= _MOST_KINDS
 
@@ -237,45 +243,45 @@ class _Balancer:
 
     def _grow_once(self, hands: Sequence[tuple[int, tuple[int, int, int], Answers]], left: dict[tuple[int, int, int], list[int]]) -> dict[int, Answers] | None:
         most = self.design.run_of_answers or len(hands)
-        given: list[Any] = []
+        dealt: list[Any] = []
         earlier: dict[tuple[int, int, int], list[int]] = defaultdict(list)
         run = 0
         for at, (_, deck, options) in enumerate(hands):
             counts = left[deck]
-            last = given[-1] if given else None
+            last = dealt[-1] if dealt else None
             open_ = [n for n, option in enumerate(options) if counts[n] and not (run == most and option == last)]
             if open_:
                 drawn = open_[int(self.random.randint(len(open_)))] if len(open_) > 1 else open_[0]
                 counts[drawn] -= 1
-                given.append(options[drawn])
+                dealt.append(options[drawn])
             else:
                 # The deck has nothing left but the answer whose run is as long as it may be: an earlier trial of the deck changes places with this one.
                 drawn = next(n for n, option in enumerate(options) if counts[n] and option == last)
                 counts[drawn] -= 1
-                if not self._exchanged(given, earlier[deck], options[drawn], most):
+                if not self._exchanged(dealt, earlier[deck], options[drawn], most):
                     return None
             earlier[deck].append(at)
-            run = run + 1 if given[-1] == last and at else 1
+            run = run + 1 if dealt[-1] == last and at else 1
             if not open_:
-                run = run_at_end(given)
+                run = run_at_end(dealt)
         answers: dict[int, list[Any]] = {n: [] for n in range(len(self.planned))}
-        for (n, _, _), answer in zip(hands, given, strict=True):
+        for (n, _, _), answer in zip(hands, dealt, strict=True):
             answers[n].append(answer)
         return {n: tuple(of_trial) for n, of_trial in answers.items()}
 
-    def _exchanged(self, given: list[Any], places: Sequence[int], answer: Any, most: int) -> bool:
+    def _exchanged(self, dealt: list[Any], places: Sequence[int], answer: Any, most: int) -> bool:
         """Give ``answer`` to an earlier question of the same deck, and what that one had to the last; whether that was possible without a run too long."""
         for turn in self.random.permutation(len(places)):
             place = places[int(turn)]
-            other = given[place]
+            other = dealt[place]
             if other == answer:
                 continue
-            given[place] = answer
-            given.append(other)
-            if run_around(given, place) <= most and run_around(given, len(given) - 1) <= most:
+            dealt[place] = answer
+            dealt.append(other)
+            if run_around(dealt, place) <= most and run_around(dealt, len(dealt) - 1) <= most:
                 return True
-            given.pop()
-            given[place] = other
+            dealt.pop()
+            dealt[place] = other
         return False
 
     def _pair(self, chosen: dict[int, list[Any]], answers: Mapping[int, Answers]) -> None:
@@ -320,8 +326,8 @@ class _Balancer:
                         del waiting[levels, got]
 
     def _missing(self, cell: _Cell, kind: tuple[Chosen, Answers], tries: int) -> str:
-        wanted = dict(zip(cell.factors, kind[0], strict=True))
-        at = ", ".join(f"{name} = {level}" for name, level in {**cell.levels, **wanted}.items())
+        levels = dict(zip(cell.factors, kind[0], strict=True))
+        at = ", ".join(f"{name} = {level}" for name, level in {**cell.levels, **levels}.items())
         having = f" with the answer {listed(kind[1])}" if kind[1] else ""
         return f"among {tries} trials{f' ({at})' if at else ''} there was none{having}, so it cannot come as often as others"
 

@@ -59,13 +59,13 @@ def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
     for place in itertools.product(*(range(len(axis)) for axis in axes)):
         generator, *levels = (axis[n] for axis, n in zip(axes, place, strict=True))
         trials = [compile_trial(paradigm, dict(zip(paradigm.factors, levels, strict=True)), seed, generator) for seed in range(_TRIALS)]
-        for phase, found in _guessing(trials).items():
-            alike.setdefault((phase, round(found.chance, 9), round(found.blind, 9)), {})[place] = found
+        for phase, guessing in _guessing(trials).items():
+            alike.setdefault((phase, round(guessing.chance, 9), round(guessing.blind, 9)), {})[place] = guessing
     rows = []
     for (phase, chance, blind), members in alike.items():
         for box in boxes(list(members)):
-            found = [members[place] for place in itertools.product(*box)]
-            items, odds = [n for question in found for n in question.items], [odd for question in found for odd in question.all_right]
+            guessing = [members[place] for place in itertools.product(*box)]
+            items, odds = [n for question in guessing for n in question.items], [odd for question in guessing for odd in question.all_right]
             rows.append(
                 ChanceRow(
                     phase=phase,
@@ -75,7 +75,7 @@ def chance_rows(paradigm: Paradigm) -> list[ChanceRow]:
                     chance=chance,
                     blind=blind,
                     all_right=(min(odds), max(odds)),
-                    varies=any(len(set(question.items)) > 1 for question in found),
+                    varies=any(len(set(question.items)) > 1 for question in guessing),
                 )
             )
     return rows
@@ -93,14 +93,14 @@ class _Guessing:
 
 def _guessing(trials: Sequence[Trial]) -> dict[str, _Guessing]:
     """By phase, in the order of first questions."""
-    asked = [[step for step in trial.steps if step.percept.ask is not None] for trial in trials]
-    phases = dict.fromkeys(step.percept.phase for steps in asked for step in steps)
-    return {phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in asked]) for phase in phases}
+    questions = [[step for step in trial.steps if step.percept.ask is not None] for trial in trials]
+    phases = dict.fromkeys(step.percept.phase for steps in questions for step in steps)
+    return {phase: _of_phase([[step for step in steps if step.percept.phase == phase] for steps in questions]) for phase in phases}
 
 
-def _of_phase(asked: Sequence[Sequence[Step]]) -> _Guessing:
+def _of_phase(questions: Sequence[Sequence[Step]]) -> _Guessing:
     items, all_right, right, blind = [], [], 0.0, 0.0
-    for steps in asked:
+    for steps in questions:
         odds = [(guess_odds(step), step.truth.blind or 0) for step in steps]
         items.append(sum(len(chances) - 1 for chances, _ in odds))
         all_right.append(math.prod(chances[-1] for chances, _ in odds))

@@ -37,12 +37,12 @@ _MAX_DRAWN = 2000
 _SHAPES_PX = 2 * CANVAS
 
 
-def check_paradigm(source: str | Path, seen: Callable[[Paradigm, Trial], None] = lambda paradigm, trial: None) -> str:
+def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None] = lambda paradigm, trial: None) -> str:
     """Validate a paradigm, compile trials of it and draw one of each combination of levels; one line that says what was checked.
 
     Parameters
     ----------
-    seen : given the paradigm and every trial of the corrected generator that was compiled
+    inspect : called with the paradigm and every trial of the corrected generator that was compiled
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_paradigm(source: str | Path, seen: Callable[[Paradigm, Trial], None] =
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
             if generator == GENERATORS[0]:
-                seen(paradigm, trial)
+                inspect(paradigm, trial)
                 if index in (0, _SEEDS):
                     drawn_of += look.at(trial) and not index
         except ParadigmError as error:
@@ -184,20 +184,20 @@ def _dead_keys(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[
         for key, value in surface.keys:
             why = key_problem(key)
             if why and not (surface.ordered is not None and any(region.value == value for region in surface.regions)):
-                named = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, given, key=key: at == "keys" and _holds(given, key))
-                asked = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, given, kind=kind: at == kind.name)
-                path = next(itertools.chain(named, asked), ("timeline",))
+                named = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, values, key=key: at == "keys" and _holds(values, key))
+                paths = _paths_to(paradigm.data.get("timeline"), ("timeline",), lambda at, values, kind=kind: at == kind.name)
+                path = next(itertools.chain(named, paths), ("timeline",))
                 yield paradigm.reader.document.problem(path, f"the answer '{kind.label(value)}' could not be given: {why}")
 
 
-def _holds(given: Any, key: str) -> bool:
-    return isinstance(given, list) and key in map(str, given)
+def _holds(values: Any, key: str) -> bool:
+    return isinstance(values, list) and key in map(str, values)
 
 
-def _paths_to(value: Any, path: YamlPath, wanted: Callable[[str, Any], bool]) -> Iterator[YamlPath]:
+def _paths_to(value: Any, path: YamlPath, matches: Callable[[str, Any], bool]) -> Iterator[YamlPath]:
     """The paths below ``path`` whose last key (with what stands there) is wanted, as they come in the file."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, below in inner:
-        if isinstance(key, str) and wanted(key, below):
+        if isinstance(key, str) and matches(key, below):
             yield (*path, key)
-        yield from _paths_to(below, (*path, key), wanted)
+        yield from _paths_to(below, (*path, key), matches)

@@ -58,8 +58,8 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
     needed = [draw.name for draw in paradigm.draws if is_random(draw)]
     for name in draws:
         if name not in names:
-            there = f"; there are {listed(names)}" if names else "; it draws nothing"
-            raise SpanLabError(f"{paradigm.name} has no draw '{name}'{nearest(name, names) or there}")
+            hint = f"; there are {listed(names)}" if names else "; it draws nothing"
+            raise SpanLabError(f"{paradigm.name} has no draw '{name}'{nearest(name, names) or hint}")
     for name in needed:
         if name not in draws:
             raise SpanLabError(f"{paradigm.name}: the draw '{name}' is missing; draws are given together or not at all ({listed(needed)})")
@@ -73,14 +73,14 @@ def given_draws(paradigm: Paradigm, draws: Draws) -> dict[str, Any]:
     return copies
 
 
-def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, given: Draws | None = None) -> dict[str, Any]:
+def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, prescribed: Draws | None = None) -> dict[str, Any]:
     """``env`` with all draws in it, in the order of the file.
 
     Parameters
     ----------
     env : generator and factor levels
     root : of the trial's streams (:func:`.identity.trial_root`)
-    given : from :func:`given_draws`; None = everything is drawn
+    prescribed : from :func:`given_draws`; None = everything is drawn
 
     Raises
     ------
@@ -94,15 +94,15 @@ def draw_all(paradigm: Paradigm, env: dict[str, Any], root: str, given: Draws | 
         path = ("draw", draw.name)
         if draw.sampler is None:
             assert draw.value is not None
-            env[draw.name] = given[draw.name] if given and draw.name in given else reader.fill(draw.value, path, env)
+            env[draw.name] = prescribed[draw.name] if prescribed and draw.name in prescribed else reader.fill(draw.value, path, env)
             continue
         sampler = draw.sampler.build(env)
-        if given is not None and draw.name in given:
+        if prescribed is not None and draw.name in prescribed:
             try:
-                sampler.check(given[draw.name])
+                sampler.check(prescribed[draw.name])
             except ValueError as error:
                 raise GivenDrawError(paradigm.name, draw.name, str(error)) from None
-            env[draw.name] = given[draw.name]
+            env[draw.name] = prescribed[draw.name]
             continue
         try:
             if sampler.arranges:
@@ -143,15 +143,15 @@ def resolve_levels(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: i
     SpanLabError
         for an unknown factor or level, or a crossed factor that is not given.
     """
-    given = dict(levels or {})
-    for name, level in given.items():
-        given[name] = paradigm.level(name, level)
-    crossed = {name: given.get(name, factor.levels[0]) for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
+    chosen = dict(levels or {})
+    for name, level in chosen.items():
+        chosen[name] = paradigm.level(name, level)
+    crossed = {name: chosen.get(name, factor.levels[0]) for name, factor in paradigm.factors.items() if factor.mode == "crossed"}
     root = trial_root(paradigm.name, paradigm.streams, seed, crossed)
     resolved: dict[str, Any] = {}
     for name, factor in paradigm.factors.items():
-        if name in given:
-            resolved[name] = given[name]
+        if name in chosen:
+            resolved[name] = chosen[name]
         elif factor.mode == "random":
             with lent_stream(root, f"factor:{name}") as random:
                 resolved[name] = factor.levels[int(random.randint(len(factor.levels)))]
@@ -184,16 +184,16 @@ def compile_trial(
         when the file cannot be filled in for these levels; with file, line and key.
     """
     resolved = _checked(paradigm, levels, seed, generator)
-    given = None if draws is None else given_draws(paradigm, draws)
+    prescribed = None if draws is None else given_draws(paradigm, draws)
     start_trial()
     try:
         root = trial_root(paradigm.name, paradigm.streams, seed, resolved)
-        env = draw_all(paradigm, {"generator": generator, **resolved}, root, given)
+        env = draw_all(paradigm, {"generator": generator, **resolved}, root, prescribed)
         sizes = {key: _size(paradigm, key, env, resolved) for key in ("set_size", "list_length")}
         steps = _unroll(paradigm, env, root, {**resolved, **sizes})
     except ParadigmError as error:
         at = ", ".join(f"{name} = {level}" for name, level in resolved.items())
-        context = f" (with {at + ', ' if at else ''}seed {seed}{'' if given is None else ', draws given'})"
+        context = f" (with {at + ', ' if at else ''}seed {seed}{'' if prescribed is None else ', draws given'})"
         raise ParadigmError([Problem(problem.where, problem.key, problem.message + context) for problem in error.problems]) from None
     return Trial(
         paradigm=paradigm.name,
@@ -201,7 +201,7 @@ def compile_trial(
         generator=generator,
         levels=resolved,
         seed=seed,
-        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, given, paradigm.streams),
+        trial_id=trial_id(paradigm.name, paradigm.version, generator, resolved, seed, prescribed, paradigm.streams),
         set_size=sizes["set_size"],
         list_length=sizes["list_length"],
         steps=steps,
@@ -276,15 +276,15 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[
         return streams[name]
 
     steps: list[Step] = []
-    asked = scored = False
+    has_question = scored = False
     for part, names in paradigm.timeline.unroll(dict(env)):
         if len(steps) >= MAX_STEPS:
             raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
         paradigm.reader.spend(part.cost, ("timeline",))
         steps.append(part.build(len(steps), names, streams_by_name, scored, levels))
         ask = steps[-1].percept.ask
-        asked, scored = asked or ask is not None, scored or (ask is not None and ask.kind.scored)
-    if not asked:
+        has_question, scored = has_question or ask is not None, scored or (ask is not None and ask.kind.scored)
+    if not has_question:
         raise ParadigmError([paradigm.reader.document.problem(("timeline",), "a trial without a question: no step asks" if steps else "a trial without steps")])
     return tuple(steps)
 
@@ -371,14 +371,14 @@ class PlannedTrial:
 
 def one_of_each(plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
     """The first trial of each combination of levels, and all whose draws are given."""
-    seen: list[Mapping[str, Any]] = []
-    found: list[PlannedTrial] = []
-    known: set[int] = set()  # trials of one plan mostly share their levels
+    levels_so_far: list[Mapping[str, Any]] = []
+    trials: list[PlannedTrial] = []
+    ids: set[int] = set()  # trials of one plan mostly share their levels
     for planned in plan:
-        if planned.draws is None and (id(planned.levels) in known or planned.levels in seen):
-            known.add(id(planned.levels))
+        if planned.draws is None and (id(planned.levels) in ids or planned.levels in levels_so_far):
+            ids.add(id(planned.levels))
             continue
-        known.add(id(planned.levels))
-        seen.append(planned.levels)
-        found.append(planned)
-    return found
+        ids.add(id(planned.levels))
+        levels_so_far.append(planned.levels)
+        trials.append(planned)
+    return trials

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 
-def run_at_end(given: Sequence[Any]) -> int:
+def run_at_end(answers: Sequence[Any]) -> int:
     """How many of the last values are the same."""
-    return run_around(given, len(given) - 1) if given else 0
+    return run_around(answers, len(answers) - 1) if answers else 0
 
 
-def run_around(given: Sequence[Any], place: int) -> int:
+def run_around(answers: Sequence[Any], place: int) -> int:
     """The length of the run that a place lies in."""
     first = last = place
-    while first and given[first - 1] == given[place]:
+    while first and answers[first - 1] == answers[place]:
         first -= 1
-    while last + 1 < len(given) and given[last + 1] == given[place]:
+    while last + 1 < len(answers) and answers[last + 1] == answers[place]:
         last += 1
     return last - first + 1
 

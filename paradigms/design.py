@@ -186,12 +186,12 @@ def replacement(
         return planned
     place = (attempt - 2) * 2 + planned.practice
     levels = resolve_levels(paradigm, planned.levels, planned.seed)
-    kept = None
+    new_seed = None
     if design is not None and design.of_answers and not planned.practice:
-        kept = replaced_seed(paradigm, design, levels, planned, generator, _candidates(seed, planned.trial, attempt))
-    if kept is None:
-        kept = trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1)
-    return replace(planned, levels=levels, seed=kept)
+        new_seed = replaced_seed(paradigm, design, levels, planned, generator, _candidates(seed, planned.trial, attempt))
+    if new_seed is None:
+        new_seed = trial_seed("replacement", seed, place * MAX_SESSION_TRIALS + planned.trial - 1)
+    return replace(planned, levels=levels, seed=new_seed)
 
 
 def _candidates(seed: int, trial: int, attempt: int) -> Iterator[int]:

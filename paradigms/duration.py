@@ -78,9 +78,9 @@ def duration_of(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Gen
     counts = Counter(tuple(planned.levels.items()) for planned in plan)
     samples: dict[Any, list[PlannedTrial]] = defaultdict(list)
     for planned in plan:
-        kept = samples[tuple(planned.levels.items())]
-        if len(kept) < _SAMPLES:
-            kept.append(planned)
+        sample = samples[tuple(planned.levels.items())]
+        if len(sample) < _SAMPLES:
+            sample.append(planned)
     total = Duration(given_s=sum(planned.interval_ms for planned in plan) / 1000)
     for levels, some in samples.items():
         compiled = sum((trial_duration(planned.compile(paradigm, generator)) for planned in some), Duration())

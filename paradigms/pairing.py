@@ -52,13 +52,13 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
     if not shared:
         raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: they share no draw ({_draws(variant)}; {_draws(base)})")
     draws_of_variant = tuple(draw.name for draw in variant.draws if draw.name in random[1] - random[0])
-    seen: set[str] = set()
+    compared: set[str] = set()
     plan = []
     for index, planned_trial in enumerate(planned):
         trial = _paired(variant, base, planned_trial, generator, trial_seed("session", seed, index), shared)
         kind = canonical(dict(trial.levels))
-        if kind not in seen:
-            seen.add(kind)
+        if kind not in compared:
+            compared.add(kind)
             _compare(variant, base, trial, planned_trial, generator, shared)
         plan.append(trial)
     return Paired(plan, shared, draws_of_variant)
@@ -72,8 +72,8 @@ def _paired(variant: Paradigm, base: Paradigm, planned: PlannedTrial, generator:
     env = draw_all(base, {"generator": generator, **theirs}, trial_root(base.name, base.streams, planned.seed, theirs), planned.draws)
     start_trial()
     try:
-        given = {name: env[name] for name in shared}
-        mine = draw_all(variant, {"generator": generator, **levels}, trial_root(variant.name, variant.streams, seed, levels), given)
+        shared_draws = {name: env[name] for name in shared}
+        mine = draw_all(variant, {"generator": generator, **levels}, trial_root(variant.name, variant.streams, seed, levels), shared_draws)
     except GivenDrawError as error:
         raise _other(variant, base, error.draw) from None
     for name in shared:
@@ -90,8 +90,8 @@ def _levels(variant: Paradigm, base: Paradigm, theirs: Mapping[str, Any]) -> dic
         if name not in variant.factors:
             raise SpanLabError(f"{variant.name} cannot be paired with {base.name}: it has no factor '{name}'")
         if same_level(theirs[name], variant.factors[name].levels) is None:
-            there = ",".join(map(str, variant.factors[name].levels))
-            raise SpanLabError(f"{variant.name} has no trials with {name} = {theirs[name]}, as {base.name} has: choose others with --set {name}={there}")
+            levels = ",".join(map(str, variant.factors[name].levels))
+            raise SpanLabError(f"{variant.name} has no trials with {name} = {theirs[name]}, as {base.name} has: choose others with --set {name}={levels}")
     for name, factor in variant.factors.items():
         if name not in theirs and factor.mode == "crossed" and len(factor.levels) > 1:
             raise SpanLabError(f"{variant.name} cannot be paired with {base.name}, which has no factor '{name}'")

@@ -148,12 +148,12 @@ class Paradigm:
             for an unknown factor or level.
         """
         if name not in self.factors:
-            there = f"; its factors are {listed(self.factors)}" if self.factors else "; it has no factors"
-            raise SpanLabError(f"{self.name} has no factor '{name}'{nearest(name, self.factors) or there}")
-        found = same_level(level, self.factors[name].levels)
-        if found is None:
+            hint = f"; its factors are {listed(self.factors)}" if self.factors else "; it has no factors"
+            raise SpanLabError(f"{self.name} has no factor '{name}'{nearest(name, self.factors) or hint}")
+        factor_level = same_level(level, self.factors[name].levels)
+        if factor_level is None:
             raise SpanLabError(f"{self.name}: {name} cannot be {show(level)}; its levels are {listed(self.factors[name].levels)}")
-        return found
+        return factor_level
 
 
 def same_level(level: Any, levels: Iterable[Any]) -> Any:
@@ -223,20 +223,20 @@ def build_paradigm(document: Document) -> Paradigm:
     reader.images = recorded_images(data) or {} if document.folder is None else find_images(data, document.folder, reader.report)
     if reader.images:
         data = {**data, "images": {name: facts.to_record() for name, facts in reader.images.items()}}
-    head, found = validated(Head, data)
-    for path, message in found:
+    head, errors = validated(Head, data)
+    for path, message in errors:
         reader.report(path, message)
     factors = data.get("factors")
     raw_factors: dict[Any, Any] = factors if isinstance(factors, dict) else {}
-    known = set(raw_factors) | {"generator"}
+    variables = set(raw_factors) | {"generator"}
     reader.factors = frozenset(raw_factors)
     for name, levels in raw_factors.items():
         _check_name(reader, ("factors", name), name, set())
         for n, level in enumerate(levels if isinstance(levels, list) else ()):
             if name in COLUMN_FACTORS and not is_whole(level):
                 reader.report(("factors", name, n), f"the levels of {name} are whole numbers; found {show(level)}")
-    draws = _read_draws(reader, data.get("draw"), known)
-    names = frozenset(known)
+    draws = _read_draws(reader, data.get("draw"), variables)
+    names = frozenset(variables)
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
     of_levels = frozenset(raw_factors)
@@ -296,50 +296,50 @@ def build_paradigm(document: Document) -> Paradigm:
     )
 
 
-def _check_name(reader: Reader, path: YamlPath, name: Any, taken: set[str]) -> None:
+def _check_name(reader: Reader, path: YamlPath, name: Any, names: set[str]) -> None:
     if not is_name(name):
         reader.report(path, f"{show(name)} cannot be a name: use letters, digits and underscores, beginning with a letter")
     elif name in _RESERVED or iskeyword(name):
         reader.report(path, f"the name '{name}' is reserved")
-    elif name in taken:
+    elif name in names:
         reader.report(path, f"the name '{name}' is taken by a factor")
 
 
-def _read_draws(reader: Reader, value: Any, known: set[str]) -> tuple[Draw, ...]:
-    """Read the draws in order; each may use the ones before it. ``known`` grows by their names."""
+def _read_draws(reader: Reader, value: Any, variables: set[str]) -> tuple[Draw, ...]:
+    """Read the draws in order; each may use the ones before it. ``variables`` grows by their names."""
     draws: list[Draw] = []
     for name, inner in itertools.islice(value.items(), MAX_DRAWS) if isinstance(value, dict) else ():
         path: YamlPath = ("draw", name)
-        _check_name(reader, path, name, known)
+        _check_name(reader, path, name, variables)
         if is_expression(inner) or isinstance(inner, list):
-            draws.append(Draw(name, None, reader.template(inner, path, frozenset(known))))
+            draws.append(Draw(name, None, reader.template(inner, path, frozenset(variables))))
         else:
-            part = read_part(reader, SAMPLERS, inner, path, frozenset(known), {})
+            part = read_part(reader, SAMPLERS, inner, path, frozenset(variables), {})
             if part is not None:
                 draws.append(Draw(name, part[0], None))
-        known.add(name)
+        variables.add(name)
     return tuple(draws)
 
 
-def _read_size(reader: Reader, data: Mapping[str, Any], key: str, known: frozenset[str]) -> Template | None:
+def _read_size(reader: Reader, data: Mapping[str, Any], key: str, variables: frozenset[str]) -> Template | None:
     value = data.get(key)
     if value is None:
         return None
     if not is_expression(value) and (isinstance(value, bool) or not isinstance(value, int)):
         reader.report((key,), f"expected a whole number or an expression; found {show(value)}")
-    return reader.template(value, (key,), known)
+    return reader.template(value, (key,), variables)
 
 
 def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking: Sequence[str]) -> None:
-    def levels(path: YamlPath, wanted: Mapping[str, Any]) -> None:
-        for name, value in wanted.items():
+    def levels(path: YamlPath, chosen: Mapping[str, Any]) -> None:
+        for name, value in chosen.items():
             if name not in factors:
                 reader.report((*path, name), f"there is no factor '{name}'{nearest(name, factors)}")
                 continue
-            there = factors[name] if isinstance(factors[name], list) else factors[name].get("random", [])
+            levels_of_factor = factors[name] if isinstance(factors[name], list) else factors[name].get("random", [])
             for level in value if isinstance(value, list) else [value]:
-                if same_level(level, there) is None:
-                    reader.report((*path, name), f"{show(level)} is not a level of '{name}' ({listed(there)})")
+                if same_level(level, levels_of_factor) is None:
+                    reader.report((*path, name), f"{show(level)} is not a level of '{name}' ({listed(levels_of_factor)})")
 
     if "en" not in head.instructions and head.instructions == {}:
         reader.report(("instructions",), "instructions are missing: at least one language, such as en")
@@ -359,8 +359,8 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
         if isinstance(design, SessionDesign):
             _check_balance(reader, path, design, factors, asking)
         for key in ("blocked_by", "per", "hold_out"):
-            wanted = getattr(design, key, [])
-            for factor in [wanted] if isinstance(wanted, str) else wanted:
+            chosen = getattr(design, key, [])
+            for factor in [chosen] if isinstance(chosen, str) else chosen:
                 if factor not in factors:
                     if key != "hold_out":
                         reader.report((*path, key), f"there is no factor '{factor}'{nearest(factor, factors)}")
@@ -374,8 +374,8 @@ def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> No
     """What the file says of a quiz and of attention checks fits its questions; ``asking`` are the phases with questions that have a right answer."""
     for n, phase in enumerate(head.attention_checks):
         if phase not in asking:
-            there = nearest(phase, asking) or (f"; there are {listed(asking)}" if asking else "")
-            reader.report(("attention_checks", n), f"no question of the phase '{phase}' has a right answer{there}")
+            hint = nearest(phase, asking) or (f"; there are {listed(asking)}" if asking else "")
+            reader.report(("attention_checks", n), f"no question of the phase '{phase}' has a right answer{hint}")
     if head.questionnaire or head.quiz is not None:
         if head.practice is not None:
             reader.report(("practice",), "questionnaires and quizzes have no practice; 'attempts' of 'quiz' says how often a quiz is taken")

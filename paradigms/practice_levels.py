@@ -76,13 +76,13 @@ def chosen_levels(paradigm: Paradigm, design: SessionDesign, plan: Sequence[Plan
     usual = combinations_of(paradigm, design, None)
     chosen: dict[str, list[Any]] = {}
     for name, factor in paradigm.factors.items():
-        there = [level for level in factor.levels if any(same_level(level, [trial.levels[name]]) is not None for trial in plan if name in trial.levels)]
+        planned = [level for level in factor.levels if any(same_level(level, [trial.levels[name]]) is not None for trial in plan if name in trial.levels)]
         by_design = [
             level for level in factor.levels if any(name not in combination or same_level(level, [combination[name]]) is not None for combination in usual)
         ]
         tells = len(plan) >= len(usual) or name not in usual[0]
-        if tells and there and len(there) < len(by_design) and not any(trial.varies == name for trial in plan):
-            chosen[name] = there
+        if tells and planned and len(planned) < len(by_design) and not any(trial.varies == name for trial in plan):
+            chosen[name] = planned
     return chosen
 
 
@@ -99,11 +99,11 @@ def practice_levels(use: LevelsInUse) -> list[dict[str, Any]]:
 
 
 def _different(combinations: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    different: list[dict[str, Any]] = []
     for combination in combinations:
-        if combination not in found:
-            found.append(combination)
-    return found
+        if combination not in different:
+            different.append(combination)
+    return different
 
 
 def _is_number(level: Any) -> bool:

@@ -101,9 +101,9 @@ class Prompt:
         ----------
         values : what else stands in gaps, such as the answer
         """
-        there = dict(self.texts)
-        language = next(name for name in (language, FALLBACK, *there) if name in there)
-        text = there[language]
+        by_language = dict(self.texts)
+        language = next(name for name in (language, FALLBACK, *by_language) if name in by_language)
+        text = by_language[language]
         if self.number is not None:
             values = {**values, "ordinal": ordinal(self.number, language), "position": str(self.number)}
         for name, value in values.items():

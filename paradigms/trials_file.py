@@ -75,11 +75,11 @@ def given_trial(paradigm: Paradigm, name: str, levels: Mapping[str, Any], draws:
     SpanLabError
         for a factor, level or draw that there is not, and for one that is missing.
     """
-    found = {factor: paradigm.level(factor, level) for factor, level in levels.items()}
+    by_factor = {factor: paradigm.level(factor, level) for factor, level in levels.items()}
     for factor in paradigm.factors:
-        if factor not in found:
+        if factor not in by_factor:
             raise SpanLabError(f"the level of '{factor}' is missing")
-    return GivenTrial(name, {factor: found[factor] for factor in paradigm.factors}, given_draws(paradigm, draws))
+    return GivenTrial(name, {factor: by_factor[factor] for factor in paradigm.factors}, given_draws(paradigm, draws))
 
 
 def write_trials(path: Path, paradigm: Paradigm, generator: Generator, source: str | Mapping[str, Any], trials: Iterable[GivenTrial]) -> int:

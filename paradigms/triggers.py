@@ -52,11 +52,11 @@ class Triggers(BaseModel):
     @property
     def meanings(self) -> dict[int, list[str]]:
         """What each code stands for, as it is spelt on the command line: ``phases.probe``."""
-        found: dict[int, list[str]] = {}
+        by_code: dict[int, list[str]] = {}
         for name, value in self.model_dump(include={"phases", "responses", "verdicts", "trial_start", "trial_end"}).items():
             for spelt, code in _spelt(name, value):
-                found.setdefault(code, []).append(spelt)
-        return found
+                by_code.setdefault(code, []).append(spelt)
+        return by_code
 
     def of_phase(self, phase: str, verdict: Verdict) -> int | None:
         """The code of the onset of a phase; for feedback, of that on an answer with this verdict."""
@@ -99,9 +99,9 @@ def unanswerable(triggers: Triggers, kinds: Iterable[ResponseKind], declared: Tr
     """Why some code under ``responses`` (that is not declared already) can never be sent where these kinds of responses are given, or None."""
     if not isinstance(triggers.responses, dict):
         return None
-    known = declared.responses if declared is not None and isinstance(declared.responses, dict) else {}
+    declared_codes = declared.responses if declared is not None and isinstance(declared.responses, dict) else {}
     answers = dict.fromkeys(answer for kind in kinds for answer in _answers(kind.surface()))
-    wrong = next((answer for answer in triggers.responses if answer not in answers and answer not in known), None)
+    wrong = next((answer for answer in triggers.responses if answer not in answers and answer not in declared_codes), None)
     return None if wrong is None else f"no question takes the answer '{wrong}'{nearest(wrong, answers) or '; there are ' + listed(answers, 20)}"
 
 

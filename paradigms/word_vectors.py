@@ -42,17 +42,17 @@ def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[s
     SpanLabError
         when it cannot be read, or its content is not what it should be; with the line or the entry.
     """
-    wanted = {word.encode("utf-8"): word for word in words}
+    needed = {word.encode("utf-8"): word for word in words}
     try:
         with path.open("rb") as file:
             hashed = _Hashed(file)
-            whole = io.BufferedReader(hashed, _CHUNK)
-            begins = whole.peek(4)[:4]
+            buffered = io.BufferedReader(hashed, _CHUNK)
+            begins = buffered.peek(4)[:4]
             if begins.startswith(b"PK\x03\x04"):
                 raise _MalformedError("it is a zip archive; unpack it first")
-            content = gzip.GzipFile(fileobj=whole) if begins.startswith(b"\x1f\x8b") else whole
-            table = _vectors(_Bytes(content.read), wanted, dimensions)
-            while whole.read(_CHUNK):
+            content = gzip.GzipFile(fileobj=buffered) if begins.startswith(b"\x1f\x8b") else buffered
+            table = _vectors(_Bytes(content.read), needed, dimensions)
+            while buffered.read(_CHUNK):
                 pass  # the hash is that of the whole file
     except (_MalformedError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise SpanLabError(f"{path} is not a file of word vectors that can be read (word2vec or GloVe): {error}") from None
@@ -95,19 +95,19 @@ class _Bytes:
 
     def take(self, many: int) -> bytes:
         """The next ``many`` bytes, or as many as there are."""
-        taken = self.peek(many)
-        self._at += len(taken)
-        return taken
+        content = self.peek(many)
+        self._at += len(content)
+        return content
 
     def until(self, mark: bytes, most: int) -> bytes:
         """Up to and with the next ``mark``; where there is none within ``most`` bytes, these (fewer at the end)."""
-        found = self._buffer.find(mark, self._at, self._at + most) - self._at
-        if found < 0:
-            found = self.peek(most).find(mark)
-        return self.take(most if found < 0 else found + 1)
+        at = self._buffer.find(mark, self._at, self._at + most) - self._at
+        if at < 0:
+            at = self.peek(most).find(mark)
+        return self.take(most if at < 0 else at + 1)
 
 
-def _vectors(content: _Bytes, wanted: dict[bytes, str], dimensions: int) -> dict[str, np.ndarray]:
+def _vectors(content: _Bytes, needed: dict[bytes, str], dimensions: int) -> dict[str, np.ndarray]:
     first = content.peek(_LONGEST_LINE).split(b"\n", 1)[0].split()
     if not first:
         raise _MalformedError("it is empty, or begins with an empty line")
@@ -117,20 +117,20 @@ def _vectors(content: _Bytes, wanted: dict[bytes, str], dimensions: int) -> dict
         content.until(b"\n", _LONGEST_LINE)
         # Raw numbers hold bytes that no text has.
         if any(byte < 32 and byte not in b"\t\r\n" for byte in content.peek(_LONGEST_WORD).partition(b" ")[2][: 4 * dimensions]):
-            return _binary(content, wanted, entries, dimensions)
-        return _text(content, wanted, dimensions, entries)
+            return _binary(content, needed, entries, dimensions)
+        return _text(content, needed, dimensions, entries)
     if len(first) < 3 or not all(map(_is_number, first[1:])):
         raise _MalformedError("its first line is neither the number of words and of dimensions nor a word with the numbers of its vector")
     _check_dimensions(len(first) - 1, dimensions)
-    return _text(content, wanted, dimensions, None)
+    return _text(content, needed, dimensions, None)
 
 
-def _check_dimensions(found: int, dimensions: int) -> None:
-    if found != dimensions:
-        raise _MalformedError(f"its vectors have {found} numbers, and networks here read vectors of {dimensions}")
+def _check_dimensions(length: int, dimensions: int) -> None:
+    if length != dimensions:
+        raise _MalformedError(f"its vectors have {length} numbers, and networks here read vectors of {dimensions}")
 
 
-def _text(content: _Bytes, wanted: dict[bytes, str], dimensions: int, entries: int | None) -> dict[str, np.ndarray]:
+def _text(content: _Bytes, needed: dict[bytes, str], dimensions: int, entries: int | None) -> dict[str, np.ndarray]:
     """Lines of a word and its numbers. Words may hold spaces (some GloVe files have such), the last numbers count."""
     table: dict[str, np.ndarray] = {}
     header = entries is not None
@@ -143,7 +143,7 @@ def _text(content: _Bytes, wanted: dict[bytes, str], dimensions: int, entries: i
         line = line.strip()
         if line.count(b" ") < dimensions and len(line.split()) <= dimensions:
             raise _MalformedError(f"{at} has fewer than {dimensions} numbers" + (" (the file may be incomplete)" if line else ""))
-        word = wanted.get(line.split(None, 1)[0])
+        word = needed.get(line.split(None, 1)[0])
         if word is None or word in table:
             continue
         fields = line.split()
@@ -157,15 +157,15 @@ def _text(content: _Bytes, wanted: dict[bytes, str], dimensions: int, entries: i
     return table
 
 
-def _binary(content: _Bytes, wanted: dict[bytes, str], entries: int, dimensions: int) -> dict[str, np.ndarray]:
+def _binary(content: _Bytes, needed: dict[bytes, str], entries: int, dimensions: int) -> dict[str, np.ndarray]:
     """Words, each with a space and its numbers in four bytes each, perhaps with a line break before the next."""
     table: dict[str, np.ndarray] = {}
     for entry in range(1, entries + 1):
-        found = content.until(b" ", _LONGEST_WORD)
+        word_bytes = content.until(b" ", _LONGEST_WORD)
         numbers = content.take(4 * dimensions)
-        if len(numbers) < 4 * dimensions or not found.endswith(b" "):
+        if len(numbers) < 4 * dimensions or not word_bytes.endswith(b" "):
             raise _MalformedError(f"it says that it holds {entries} words, and ends or is damaged in number {entry}")
-        word = wanted.get(found[:-1].lstrip(b"\n"))
+        word = needed.get(word_bytes[:-1].lstrip(b"\n"))
         if word is not None and word not in table:
             table[word] = _finite(np.frombuffer(numbers, "<f4"), f"word {entry} ('{word}')")
     if content.take(_LONGEST_WORD).strip():
@@ -228,21 +228,21 @@ class WordVectors:
             missing = [word for word in dict.fromkeys(words) if word not in self.table]
             if missing:
                 raise SpanLabError(f"no vectors for these words: {listed(missing, 50)}; those of {self.name} were read for {len(self.table)} other words")
-        found = np.zeros((len(words), DIMENSIONS), np.float32)
+        vectors = np.zeros((len(words), DIMENSIONS), np.float32)
         for row, word in enumerate(words):
             if word not in self.table:
                 assert self.seed is not None
                 self.table[word] = _random_vector(self.seed, word)
-            found[row] = self.table[word]
-        return found
+            vectors[row] = self.table[word]
+        return vectors
 
     def shown(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """What a network reads of stimuli, float32 (stimuli, 300): the vector of the one word that is shown, zeros where none or more than one is."""
         words = [stimulus.single_word() for stimulus in stimuli]
-        found = np.zeros((len(stimuli), DIMENSIONS), np.float32)
+        vectors = np.zeros((len(stimuli), DIMENSIONS), np.float32)
         rows = [row for row, word in enumerate(words) if word is not None]
-        found[rows] = self.of([word for word in words if word is not None])
-        return found
+        vectors[rows] = self.of([word for word in words if word is not None])
+        return vectors
 
     def described(self) -> dict[str, Any]:
         """For the record."""
@@ -268,11 +268,11 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
         when the file cannot be read or is no such file (with the line or the entry), or has no vector for some of the words.
     """
     path = Path(path)
-    wanted = list(dict.fromkeys(words))
-    table, sha256 = read_file(path, wanted, DIMENSIONS)
-    missing = [word for word in wanted if word not in table]
+    distinct = list(dict.fromkeys(words))
+    table, sha256 = read_file(path, distinct, DIMENSIONS)
+    missing = [word for word in distinct if word not in table]
     if missing:
-        raise SpanLabError(f"{path} has no vectors for {len(missing)} of the {len(wanted)} words that are needed: {listed(missing, 50)}; choose another file")
+        raise SpanLabError(f"{path} has no vectors for {len(missing)} of the {len(distinct)} words that are needed: {listed(missing, 50)}; choose another file")
     return WordVectors(path.name, sha256, table)
 
 

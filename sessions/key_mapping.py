@@ -106,7 +106,7 @@ def check_keys(keys: AnswerKeys, kinds: Iterable[ResponseKind], others: bool = F
     """
     kinds = list(kinds)
     names = list(dict.fromkeys(name for kind in kinds for name in kind.answer_names()))
-    for name, key in keys.own.items():
+    for name, key in keys.custom.items():
         if name not in names and not others:
             hint = nearest(name, names) or (f"; there are {listed(names)}" if names else "")
             raise SpanLabError(f"the key '{key}' is given to '{name}', which is not an answer to any question of these trials{hint}")
@@ -146,7 +146,7 @@ def check_buttons(keys: AnswerKeys, box: str) -> None:
     SpanLabError
         when either is missing.
     """
-    buttons = {answer: key for answer, key in keys.own.items() if is_button(key)}
+    buttons = {answer: key for answer, key in keys.custom.items() if is_button(key)}
     if buttons and not box:
         answer, key = next(iter(buttons.items()))
         raise SpanLabError(

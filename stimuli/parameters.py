@@ -24,7 +24,7 @@ def _colour_name(value: str) -> str:
     if name in COLOURS:
         return name
     if _HEX.fullmatch(name):
-        return next((known for known, rgb in COLOURS.items() if rgb == _from_hex(name)), name)
+        return next((standard for standard, rgb in COLOURS.items() if rgb == _from_hex(name)), name)
     raise ValueError(f"unknown colour '{value}'{nearest(name, COLOURS)} (one of {', '.join(COLOURS)}, or '#rrggbb')")
 
 

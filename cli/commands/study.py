@@ -269,7 +269,7 @@ def check_study(file: Path) -> str:
             step for one in study.paradigms for planned in one.plan(1, balanced=False) for step in planned.compile(one.paradigm, one.entry.generator).steps
         ]
         try:
-            check_keys(AnswerKeys(own=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
+            check_keys(AnswerKeys(custom=dict(study.keys.own)), dict.fromkeys(step.percept.ask.kind for step in steps if step.percept.ask is not None))
         except SpanLabError as error:
             raise SpanLabError(f"{file.name} keys > own: {error}") from None
     problems: list[str] = []

@@ -33,10 +33,10 @@ class LevelText:
     parts: tuple[str | Template, ...]
 
     @classmethod
-    def read(cls, reader: Reader, text: str, path: YamlPath, known: frozenset[str]) -> LevelText:
-        """Read a text; wrong expressions are reported. ``known`` are the names of the factors."""
+    def read(cls, reader: Reader, text: str, path: YamlPath, variables: frozenset[str]) -> LevelText:
+        """Read a text; wrong expressions are reported. ``variables`` are the names of the factors."""
         pieces = _PLACE.split(text)
-        return cls(path, tuple(piece if number % 2 == 0 else reader.template(f"={piece}", path, known) for number, piece in enumerate(pieces)))
+        return cls(path, tuple(piece if number % 2 == 0 else reader.template(f"={piece}", path, variables) for number, piece in enumerate(pieces)))
 
     def fill(self, reader: Reader, levels: Mapping[str, Any]) -> str:
         """The text for these levels.
@@ -115,15 +115,15 @@ class Reader:
         """Report below ``path``."""
         return lambda below, message: self.report(path + tuple(below), message)
 
-    def public(self, known: Iterable[str]) -> frozenset[str]:
+    def public(self, variables: Iterable[str]) -> frozenset[str]:
         """Of the names that are known somewhere, those that may be told to whoever answers: levels of factors, and how often a loop has gone round."""
-        there = frozenset(known)
-        counts = {name for name in there if name in COUNTERS or (name.endswith("_number") and name.removesuffix("_number") in there)}
-        return (there & self.factors) | counts
+        names = frozenset(variables)
+        counts = {name for name in names if name in COUNTERS or (name.endswith("_number") and name.removesuffix("_number") in names)}
+        return (names & self.factors) | counts
 
-    def template(self, value: Any, path: YamlPath, known: Iterable[str]) -> Template:
+    def template(self, value: Any, path: YamlPath, variables: Iterable[str]) -> Template:
         """A value with expressions inside."""
-        return Template(value, self.reporter(path), known)
+        return Template(value, self.reporter(path), variables)
 
     def fill(self, template: Template, path: YamlPath, env: Environment) -> Any:
         """Fill a template in; what goes wrong is reported with its line."""
@@ -167,12 +167,12 @@ class QuestionText:
             self._constant = self._filled({})
 
     @classmethod
-    def read(cls, reader: Reader, value: Any, path: YamlPath, known: Iterable[str], gaps: Sequence[str], counted: bool) -> QuestionText | None:
+    def read(cls, reader: Reader, value: Any, path: YamlPath, variables: Iterable[str], gaps: Sequence[str], counted: bool) -> QuestionText | None:
         """Read a text, or one for each language; what is wrong is reported.
 
         Parameters
         ----------
-        known : names that expressions may use
+        variables : names that expressions may use
         gaps : names of gaps without an expression
         counted : whether there is a loop, so that it can be said the how-manieth it is
         """
@@ -192,7 +192,7 @@ class QuestionText:
                     )
         if counts and not counted:
             reader.report(path, "{ordinal} and {position} count the rounds of a loop ('for' or 'repeat'), and the step is in none")
-        names = frozenset(known)
+        names = frozenset(variables)
         return cls(reader, {language: LevelText.read(reader, text, (*path, language), names) for language, text in texts.items()}, counts)
 
     def fill(self, env: Environment) -> tuple[tuple[str, str], ...]:
@@ -214,7 +214,7 @@ class Part(Generic[C]):
 
     __slots__ = ("_built", "_constant", "_path", "_reader", "_template", "cls")
 
-    def __init__(self, reader: Reader, cls: type[C], parameters: Any, path: YamlPath, known: Iterable[str]) -> None:
+    def __init__(self, reader: Reader, cls: type[C], parameters: Any, path: YamlPath, variables: Iterable[str]) -> None:
         self._reader, self._path, self.cls = reader, path, cls
         self._constant: C | None = None
         self._built: dict[bytes, C] = {}
@@ -224,10 +224,10 @@ class Part(Generic[C]):
             if not cls.shorthand:
                 reader.report(path, f"expected keys with values ({', '.join(cls.model_fields)}); found {show(parameters)}")
                 parameters = {}
-                self._template = reader.template({}, path, known)
+                self._template = reader.template({}, path, variables)
                 return
             parameters = {cls.shorthand: parameters}
-        self._template = reader.template(parameters, path, known)
+        self._template = reader.template(parameters, path, variables)
         self._check(parameters)
 
     @property
@@ -283,7 +283,7 @@ _PENDING = object()
 
 
 def read_part(
-    reader: Reader, registry: Registry[C], value: Any, path: YamlPath, known: Iterable[str], beside: Mapping[str, str]
+    reader: Reader, registry: Registry[C], value: Any, path: YamlPath, variables: Iterable[str], beside: Mapping[str, str]
 ) -> tuple[Part[C], dict[str, Any]] | None:
     """Read ``{NAME: parameters, ...}`` with the keys ``beside`` (and their help) next to the component's name.
 
@@ -295,13 +295,13 @@ def read_part(
     names = [key for key in value if key in registry]
     for key in value:
         if key not in registry and key not in beside:
-            there = nearest(key, [*registry, *beside]) or f" (known: {listed(sorted(registry), 40)})"
-            reader.report((*path, key), f"unknown key or {registry.sort} '{key}'{there}")
+            hint = nearest(key, [*registry, *beside]) or f" (known: {listed(sorted(registry), 40)})"
+            reader.report((*path, key), f"unknown key or {registry.sort} '{key}'{hint}")
     if len(names) != 1:
         if names or all(key in beside for key in value):
-            found = f"found {len(names)} ({', '.join(names)})" if names else "found none"
-            reader.report(path, f"expected exactly one {registry.sort}, {found}")
+            description = f"found {len(names)} ({', '.join(names)})" if names else "found none"
+            reader.report(path, f"expected exactly one {registry.sort}, {description}")
         return None
     name = names[0]
-    part = Part(reader, registry.get(name), value[name], (*path, name), known)
+    part = Part(reader, registry.get(name), value[name], (*path, name), variables)
     return part, {key: inner for key, inner in value.items() if key in beside}

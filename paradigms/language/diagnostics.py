@@ -55,10 +55,10 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
     """(path, message) for everything that pydantic found in ``data``; alternatives of a union are told as one."""
     by_path: dict[YamlPath, list[str]] = {}
     values: dict[YamlPath, Any] = {}
-    found = [(_real_path(item["loc"], data), item) for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)]
+    errors = [(_real_path(item["loc"], data), item) for item in itertools.islice(error.errors(include_url=False), MAX_PROBLEMS + 1)]
     # Where one alternative of a union fits the value but for something inside, the others need no mention.
-    closer = {path[:n] for path, item in found if item["type"] not in _KINDS for n in range(len(path) + 1)}
-    for path, item in found:
+    closer = {path[:n] for path, item in errors if item["type"] not in _KINDS for n in range(len(path) + 1)}
+    for path, item in errors:
         kind = item["type"]
         if kind in _KINDS and path in closer:
             continue

@@ -206,8 +206,8 @@ def _bind(scope: dict[str, Any], target: ast.expr, value: Any) -> None:
         return
     assert isinstance(target, (ast.Tuple, ast.List))
     if not isinstance(value, (list, str)) or len(value) != len(target.elts):
-        found = f"a list of {len(value)}" if isinstance(value, list) else kind_of(value)
-        raise ExpressionError(f"expected {len(target.elts)} values for ({', '.join(map(ast.unparse, target.elts))}); found {found}")
+        description = f"a list of {len(value)}" if isinstance(value, list) else kind_of(value)
+        raise ExpressionError(f"expected {len(target.elts)} values for ({', '.join(map(ast.unparse, target.elts))}); found {description}")
     for part, one in zip(target.elts, value, strict=True):
         _bind(scope, part, one)
 
@@ -382,14 +382,14 @@ class Template:
     Parameters
     ----------
     value : any YAML value
-    report : called with (path below this value, message) for every expression that cannot be read, or that uses a name not in ``known``
-    known : the names that exist where the value stands; None skips that check
+    report : called with (path below this value, message) for every expression that cannot be read, or that uses a name not in ``variables``
+    variables : the names that exist where the value stands; None skips that check
     """
 
     __slots__ = ("_fill", "_values", "constant")
 
-    def __init__(self, value: Any, report: Callable[[tuple[str | int, ...], str], None], known: Iterable[str] | None = None) -> None:
-        names = None if known is None else frozenset(known)
+    def __init__(self, value: Any, report: Callable[[tuple[str | int, ...], str], None], variables: Iterable[str] | None = None) -> None:
+        names = None if variables is None else frozenset(variables)
         self._values = 0
         self._fill = self._build(value, (), report, names)
         #: whether there is no expression inside
@@ -397,7 +397,7 @@ class Template:
         if self._fill is None:
             self._fill = lambda _env: value
 
-    def _build(self, value: Any, path: tuple[str | int, ...], report: Any, known: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+    def _build(self, value: Any, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None) -> Callable[[Environment], Any] | None:
         self._values += 1
         if is_expression(value):
             try:
@@ -405,33 +405,33 @@ class Template:
             except ExpressionError as error:
                 report(path, str(error))
                 return lambda _env: None
-            for name in sorted(expression.names - known) if known is not None else ():
-                report(path, f"'{value}' uses '{name}', which is not known here{_there(name, known or ())}")
+            for name in sorted(expression.names - variables) if variables is not None else ():
+                report(path, f"'{value}' uses '{name}', which is not known here{_there(name, variables or ())}")
             return expression
         if isinstance(value, str):
-            return self._build_text(value, path, report, known)
+            return self._build_text(value, path, report, variables)
         if isinstance(value, dict):
-            parts = {key: self._build(inner, (*path, key), report, known) for key, inner in value.items()}
+            parts = {key: self._build(inner, (*path, key), report, variables) for key, inner in value.items()}
             if all(part is None for part in parts.values()):
                 return None
             varying = [(key, part) for key, part in parts.items() if part is not None]
             return lambda env: {**value, **{key: part(env) for key, part in varying}}
         if isinstance(value, list):
-            items = [self._build(inner, (*path, n), report, known) for n, inner in enumerate(value)]
+            items = [self._build(inner, (*path, n), report, variables) for n, inner in enumerate(value)]
             if all(item is None for item in items):
                 return None
             return lambda env: [(value[n] if item is None else item(env)) for n, item in enumerate(items)]
         return None
 
-    def _build_text(self, value: str, path: tuple[str | int, ...], report: Any, known: frozenset[str] | None) -> Callable[[Environment], Any] | None:
+    def _build_text(self, value: str, path: tuple[str | int, ...], report: Any, variables: frozenset[str] | None) -> Callable[[Environment], Any] | None:
         """A text with expressions inside, such as ``{=n}-back``; nothing where there are none."""
         for name in _BRACED.findall(value):
-            if name in (known or ()):
+            if name in (variables or ()):
                 report(path, f"'{value}' would be shown as it stands: write {{={name}}} for the value of '{name}'")
         pieces = _WITHIN.split(value)
         if len(pieces) == 1:
             return None
-        parts = [piece if number % 2 == 0 else self._build(f"={piece}", path, report, known) for number, piece in enumerate(pieces)]
+        parts = [piece if number % 2 == 0 else self._build(f"={piece}", path, report, variables) for number, piece in enumerate(pieces)]
         return lambda env: "".join(part if isinstance(part, str) else _as_text(part(env)) for part in parts if part is not None)
 
     def __call__(self, env: Environment) -> Any:

@@ -96,14 +96,14 @@ def own_hash(source: str | Path) -> str:
     SpanLabError
         when a file cannot be read.
     """
-    found: list[Any] = []
+    contents: list[Any] = []
     folder, images = locate(source).parent, dict[str, Any]()
-    while not (isinstance(source, str) and in_library(source)) and len(found) <= _MAX_EXTENDS:
+    while not (isinstance(source, str) and in_library(source)) and len(contents) <= _MAX_EXTENDS:
         path = locate(source)
         data = yaml_source.read(path).data
-        found.append(data)
+        contents.append(data)
         images |= image_hashes(data, folder)
         if not isinstance(data, dict) or not isinstance(data.get("extends"), str):
             break
         source = _beside(path, data["extends"])
-    return digest([*found, images] if images else found)
+    return digest([*contents, images] if images else contents)

@@ -186,13 +186,13 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 }
 
 
-def wrong_number(name: str, given: int) -> str:
+def wrong_number(name: str, count: int) -> str:
     """What is wrong when a function is called with so many values, or nothing."""
     least = most = 0
     for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
         least += parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
         most = math.inf if parameter.kind is parameter.VAR_POSITIONAL else most + 1
-    if least <= given <= most:
+    if least <= count <= most:
         return ""
     takes = f"{least}" if least == most else f"at least {least}" if most == math.inf else f"{least} to {most}"
-    return f"{name} takes {takes} value{'' if takes == '1' else 's'}; found {given}"
+    return f"{name} takes {takes} value{'' if takes == '1' else 's'}; found {count}"

@@ -25,10 +25,10 @@ Report = Callable[[YamlPath, str], None]
 
 def recorded_images(data: Mapping[str, Any]) -> dict[str, ImageFacts] | None:
     """The images of a paradigm that was read before, from its content; None where the content is as somebody has written it."""
-    kept = data.get("images")
-    if not isinstance(kept, dict) or not kept:
+    records = data.get("images")
+    if not isinstance(records, dict) or not records:
         return None
-    facts = {str(name): ImageFacts.recorded(value) for name, value in kept.items()}
+    facts = {str(name): ImageFacts.recorded(value) for name, value in records.items()}
     return None if None in facts.values() else {name: fact for name, fact in facts.items() if fact is not None}
 
 
@@ -41,19 +41,19 @@ def find_images(data: Mapping[str, Any], folder: Path, report: Report) -> dict[s
     folder : in which its file lies
     report : takes what is wrong with an image, and where it is named
     """
-    found: dict[str, ImageFacts] = {}
-    seen: set[str] = set()
+    images: dict[str, ImageFacts] = {}
+    checked: set[str] = set()
     declared = data.get("images")
 
     def look(name: str, path: YamlPath, must_exist: bool) -> None:
-        if name in seen:
+        if name in checked:
             return
         problem = name_problem(name)
         if problem or (not must_exist and not _is_file(folder / name)):
             if must_exist and path[0] != "timeline":  # what is wrong with a name in a display is said by the display
                 report(path, problem)
             return
-        seen.add(name)
+        checked.add(name)
         try:
             if not (folder / name).resolve().is_relative_to(folder.resolve()):
                 raise ValueError("the file is a link that leads out of the folder of the paradigm; copy the image there")
@@ -64,7 +64,7 @@ def find_images(data: Mapping[str, Any], folder: Path, report: Report) -> dict[s
             facts = read_facts(folder / name)
             if isinstance(declared, dict) and name in declared and ImageFacts.recorded(declared[name]) != facts:
                 raise ValueError(f"the image has changed: its SHA-256 is {facts.sha256} now, and another one is declared")
-            found[name] = facts
+            images[name] = facts
         except (ValueError, OSError) as error:
             report(path, f"'{name}': {error}")
 
@@ -87,9 +87,9 @@ def find_images(data: Mapping[str, Any], folder: Path, report: Report) -> dict[s
             report(path, f"there is no folder {folder / entry}{_alike(folder / entry)}")
         else:
             look(entry, path, True)
-    if len(seen) > MAX_IMAGES:
+    if len(checked) > MAX_IMAGES:
         report(("images",), f"more than {MAX_IMAGES} images; name only those that the paradigm shows")
-    return dict(sorted(found.items()))
+    return dict(sorted(images.items()))
 
 
 def image_hashes(data: Any, folder: Path) -> dict[str, Any]:
@@ -101,10 +101,10 @@ def image_hashes(data: Any, folder: Path) -> dict[str, Any]:
         when one of them is missing or broken.
     """
     problems: list[str] = []
-    found = find_images(data, folder, lambda path, message: problems.append(message)) if isinstance(data, dict) else {}
+    images = find_images(data, folder, lambda path, message: problems.append(message)) if isinstance(data, dict) else {}
     if problems:
         raise SpanLabError(problems[0])
-    return {name: facts.sha256 for name, facts in found.items()}
+    return {name: facts.sha256 for name, facts in images.items()}
 
 
 def _declared(value: Any) -> Iterator[tuple[str, YamlPath]]:

@@ -19,11 +19,11 @@ Shown = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 def _distinct(levels: list[Any]) -> list[Any]:
-    seen: set[tuple[bool, Any]] = set()
+    values: set[tuple[bool, Any]] = set()
     for level in levels:
-        if (isinstance(level, bool), level) in seen:
+        if (isinstance(level, bool), level) in values:
             raise ValueError(f"the level {level!r} occurs twice")
-        seen.add((isinstance(level, bool), level))
+        values.add((isinstance(level, bool), level))
     return levels
 
 
@@ -147,9 +147,9 @@ class Adaptive(_Part):
     def to_record(self, trials: int, stairs: list[int | float]) -> dict[str, Any]:
         """The rule as the record of a session keeps it: what belongs to it, and nothing else."""
         options = {"rule", "lists"} if self.rule == "span" else {"up_after", "down_after", "reversals", "leave_out"}
-        kept = self.model_dump(include={"factor", "start", "share", "trials", *options})
+        entry = self.model_dump(include={"factor", "start", "share", "trials", *options})
         failures = {"failures": self.failures or self.lists} if self.rule == "span" else {}
-        return {**kept, **failures, "stairs": stairs, "trials": trials}
+        return {**entry, **failures, "stairs": stairs, "trials": trials}
 
 
 class MaxRun(_Part):

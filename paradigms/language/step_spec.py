@@ -60,7 +60,7 @@ Streams = Callable[[str], np.random.RandomState]
 class DisplayPart:
     """One display in the file."""
 
-    def __init__(self, reader: Reader, value: Any, path: YamlPath, known: frozenset[str]) -> None:
+    def __init__(self, reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
         self.reader, self.path = reader, path
         self.stimulus: Part[Stimulus] | None = None
         self.ms: Template | None = None
@@ -70,7 +70,7 @@ class DisplayPart:
         if isinstance(value, dict) and "sound" in value and "sound" not in STIMULI:
             reader.report((*path, "sound"), _NO_SOUND_FILES)
             return
-        read = read_part(reader, STIMULI, value, path, known, DISPLAY_KEYS)
+        read = read_part(reader, STIMULI, value, path, variables, DISPLAY_KEYS)
         if read is None:
             return
         self.stimulus, beside = read
@@ -78,14 +78,14 @@ class DisplayPart:
             self.for_machines = beside["for_machines"]
             if not isinstance(self.for_machines, bool):
                 reader.report((*path, "for_machines"), f"expected true or false; found {show(self.for_machines)}")
-        self._read_ms(beside.get("ms"), (*path, "ms"), known)
+        self._read_ms(beside.get("ms"), (*path, "ms"), variables)
 
     @property
     def timed(self) -> bool:
         """Whether the display has a duration of its own."""
         return self.ms is not None or self.uniform is not None
 
-    def _read_ms(self, value: Any, path: YamlPath, known: frozenset[str]) -> None:
+    def _read_ms(self, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
         if value is None or value == "none":
             return
         if isinstance(value, dict):
@@ -96,7 +96,7 @@ class DisplayPart:
                 return
             self.uniform = (float(bounds[0]), float(bounds[1]))
             return
-        self.ms = self.reader.template(value, path, known)
+        self.ms = self.reader.template(value, path, variables)
         if self.ms.constant and not _is_ms(value):
             self.reader.report(path, f"expected a duration in ms above 0; found {show(value)}")
 
@@ -127,10 +127,10 @@ class DisplayPart:
 class AskPart:
     """The question in the file."""
 
-    def __init__(self, reader: Reader, value: Any, path: YamlPath, known: frozenset[str]) -> None:
+    def __init__(self, reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
         self.reader, self.path = reader, path
         self.kind: Part[ResponseKind] | None = None
-        read = read_part(reader, RESPONSES, value, path, known, ASK_KEYS)
+        read = read_part(reader, RESPONSES, value, path, variables, ASK_KEYS)
         if read is None:
             return
         self.kind, beside = read
@@ -143,15 +143,17 @@ class AskPart:
         elif self.scored and beside.get("answer") is None:
             reader.report(path, "'answer' is missing: the correct answer, for scoring (agents never see it)")
         templates = {
-            key: reader.template(beside[key], (*path, key), known)
+            key: reader.template(beside[key], (*path, key), variables)
             for key in ("answer", "window_ms", "no_answer_means", "chance", "blind", "classes")
             if beside.get(key) is not None
         }
         self.constant = {key: template({}) for key, template in templates.items() if template.constant}
         self.varying = [(key, template, (*path, key)) for key, template in templates.items() if not template.constant]
         self.self_paced = "window_ms" in beside and beside["window_ms"] in (None, "none")
-        self.prompt = QuestionText.read(reader, beside.get("prompt"), (*path, "prompt"), reader.public(known), ("ordinal", "position"), "number" in known)
-        self.why = QuestionText.read(reader, beside.get("why"), (*path, "why"), known, ("ordinal", "position", "answer"), "number" in known)
+        self.prompt = QuestionText.read(
+            reader, beside.get("prompt"), (*path, "prompt"), reader.public(variables), ("ordinal", "position"), "number" in variables
+        )
+        self.why = QuestionText.read(reader, beside.get("why"), (*path, "why"), variables, ("ordinal", "position", "answer"), "number" in variables)
 
     @property
     def scored(self) -> bool:
@@ -160,11 +162,11 @@ class AskPart:
 
     def answer(self, env: Environment) -> Any:
         """The correct answer alone, as it stands in the record; not looked at."""
-        found = self.constant.get("answer")
+        value = self.constant.get("answer")
         for key, template, path in self.varying:
             if key == "answer":
-                found = self.reader.fill(template, path, env)
-        return as_tuple(found)
+                value = self.reader.fill(template, path, env)
+        return as_tuple(value)
 
     def reason(self, env: Environment) -> Prompt | None:
         """Why the answer is right, for a worked example; None where the file does not say."""
@@ -197,10 +199,10 @@ class AskPart:
         return ask, Truth(answer=answer, chance=chance, blind=blind)
 
     def _probability(self, value: dict[str, Any], key: str, usual: float) -> float:
-        found = value.get(key, usual)
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
-            raise self._wrong(key, f"expected a probability; found {show(found)}")
-        return float(found)
+        probability = value.get(key, usual)
+        if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 <= probability <= 1:
+            raise self._wrong(key, f"expected a probability; found {show(probability)}")
+        return float(probability)
 
     def _classes(self, value: Any) -> tuple[int, ...] | None:
         if value is None:
@@ -222,7 +224,7 @@ class AskPart:
 class StepPart:
     """One step in the file."""
 
-    def __init__(self, reader: Reader, value: dict[str, Any], path: YamlPath, known: frozenset[str]) -> None:
+    def __init__(self, reader: Reader, value: dict[str, Any], path: YamlPath, variables: frozenset[str]) -> None:
         self.reader, self.path = reader, path
         self.phase = value.get("phase", "")
         if not isinstance(self.phase, str) or not self.phase.isidentifier():
@@ -242,19 +244,19 @@ class StepPart:
         elif "show" not in value:
             reader.report(path, "'show' is missing: what is on the screen (blank: {} for nothing)")
         else:
-            self.displays = self._read_displays(value["show"], (*path, "show"), known)
+            self.displays = self._read_displays(value["show"], (*path, "show"), variables)
         if value.get("ask") is not None:
-            self.ask = AskPart(reader, value["ask"], (*path, "ask"), known)
+            self.ask = AskPart(reader, value["ask"], (*path, "ask"), variables)
             if not self.model_step:
                 reader.report((*path, "ask"), "a step with model_steps: 0 is for people only, so it cannot ask")
             if "feedback" in value:
                 reader.report((*path, "ask"), "a feedback step cannot ask")
         self.record_path = (*path, "record")
-        self.record = self._read_record(value.get("record"), self.record_path, known)
+        self.record = self._read_record(value.get("record"), self.record_path, variables)
         #: about what building the step costs, in values touched
         self.cost = 20 + 30 * sum(len(displays) for displays in (self.displays, *(self.feedback or {}).values()))
 
-    def _read_record(self, value: Any, path: YamlPath, known: frozenset[str]) -> Template | None:
+    def _read_record(self, value: Any, path: YamlPath, variables: frozenset[str]) -> Template | None:
         if value is None:
             return None
         if not isinstance(value, dict) or not all(is_name(key) for key in value):
@@ -264,7 +266,7 @@ class StepPart:
             wrong = None if is_expression(inner) else _unrecordable(key, inner)
             if wrong is not None:
                 self.reader.report((*path, key), wrong)
-        return self.reader.template(value, path, known)
+        return self.reader.template(value, path, variables)
 
     def _recorded(self, env: Environment) -> dict[str, Any]:
         if self.record is None:
@@ -276,13 +278,13 @@ class StepPart:
                 raise ParadigmError([self.reader.document.problem((*self.record_path, name), wrong)])
         return record
 
-    def _read_displays(self, value: Any, path: YamlPath, known: frozenset[str]) -> list[DisplayPart]:
+    def _read_displays(self, value: Any, path: YamlPath, variables: frozenset[str]) -> list[DisplayPart]:
         if isinstance(value, list):
             if not 1 <= len(value) <= MAX_DISPLAYS:
                 self.reader.report(path, f"expected from 1 to {MAX_DISPLAYS} displays; found {len(value)}")
-            displays = [DisplayPart(self.reader, entry, (*path, n), known) for n, entry in enumerate(value[:MAX_DISPLAYS])]
+            displays = [DisplayPart(self.reader, entry, (*path, n), variables) for n, entry in enumerate(value[:MAX_DISPLAYS])]
         else:
-            displays = [DisplayPart(self.reader, value, path, known)]
+            displays = [DisplayPart(self.reader, value, path, variables)]
         for n, display in enumerate(displays[:-1]):
             if not display.timed and display.stimulus is not None:
                 self.reader.report((*path, n), "only the last display of a step may be without ms")

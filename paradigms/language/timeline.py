@@ -121,27 +121,27 @@ class When(Node):
             yield from self.otherwise.parts()
 
 
-def read_timeline(reader: Reader, value: Any, path: YamlPath, known: frozenset[str]) -> Node:
-    """Read a list of steps and flow items; ``known`` are the names that exist there."""
+def read_timeline(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> Node:
+    """Read a list of steps and flow items; ``variables`` are the names that exist there."""
     if not isinstance(value, list) or not value:
         reader.report(path, f"expected a list of steps; found {show(value)}")
         return Sequence([])
-    return Sequence([_read_item(reader, item, (*path, n), known) for n, item in enumerate(value)])
+    return Sequence([_read_item(reader, item, (*path, n), variables) for n, item in enumerate(value)])
 
 
-def _read_item(reader: Reader, value: Any, path: YamlPath, known: frozenset[str]) -> Node:
+def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> Node:
     if not isinstance(value, dict):
         reader.report(path, f"expected a step (phase, show, ask ...) or flow ({', '.join(FLOW_KEYS)}); found {show(value)}")
         return Sequence([])
     for key in value:
         if key not in FLOW_KEYS and key not in STEP_KEYS:
             reader.report((*path, key), f"unknown key '{key}'{nearest(key, (*FLOW_KEYS, *STEP_KEYS))}")
-    inner = known
+    inner = variables
     names: tuple[str, ...] = ()
     items = None
     if "for" in value:
-        names, items = _read_for(reader, value["for"], (*path, "for"), known)
-        inner = known | {*names, *COUNTERS, *(f"{name}_number" for name in names[:1])}
+        names, items = _read_for(reader, value["for"], (*path, "for"), variables)
+        inner = variables | {*names, *COUNTERS, *(f"{name}_number" for name in names[:1])}
     test = reader.template(_condition(reader, value["when"], (*path, "when")), (*path, "when"), inner) if "when" in value else None
     otherwise = None
     if "else" in value:
@@ -164,28 +164,28 @@ def _read_item(reader: Reader, value: Any, path: YamlPath, known: frozenset[str]
     return node
 
 
-def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, known: frozenset[str]) -> Node:
+def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, variables: frozenset[str]) -> Node:
     step_keys = [key for key in value if key in STEP_KEYS]
     if "do" not in value:
         if not step_keys and any(key in value for key in FLOW_KEYS):
             reader.report(path, "nothing happens here: add 'do' with steps, or 'phase' and 'show'")
             return Sequence([])
-        return StepNode(StepPart(reader, {key: value[key] for key in step_keys}, path, known))
+        return StepNode(StepPart(reader, {key: value[key] for key in step_keys}, path, variables))
     if step_keys:
         reader.report(path, f"'do' already says what happens; move {', '.join(step_keys)} into a step below it")
-    return read_timeline(reader, value["do"], (*path, "do"), known)
+    return read_timeline(reader, value["do"], (*path, "do"), variables)
 
 
-def _read_for(reader: Reader, value: Any, path: YamlPath, known: frozenset[str]) -> tuple[tuple[str, ...], Template | None]:
+def _read_for(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> tuple[tuple[str, ...], Template | None]:
     match = _FOR.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         reader.report(path, f"expected 'item in list' or '(a, b) in zip(x, y)'; found {show(value)}")
         return (), None
     names = tuple(re.findall(_NAME, match["names"]))
     for name in names:
-        if name in known or name in COUNTERS or name in FUNCTIONS or name in LITERALS or iskeyword(name) or names.count(name) > 1:
+        if name in variables or name in COUNTERS or name in FUNCTIONS or name in LITERALS or iskeyword(name) or names.count(name) > 1:
             reader.report(path, f"the name '{name}' is taken; choose another for this loop")
-    return names, reader.template("=" + match["list"].removeprefix("="), path, known)
+    return names, reader.template("=" + match["list"].removeprefix("="), path, variables)
 
 
 def _condition(reader: Reader, value: Any, path: YamlPath) -> Any:

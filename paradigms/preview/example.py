@@ -88,14 +88,14 @@ def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any],
     ----------
     use : the levels of the session; all when not given
     """
-    wanted: dict[str, Any] = {name: factor.levels[0] if use is None else use.first(name) for name, factor in paradigm.factors.items()}
+    proposed: dict[str, Any] = {name: factor.levels[0] if use is None else use.first(name) for name, factor in paradigm.factors.items()}
     for wishes in (paradigm.practice.factors if paradigm.practice is not None else {}, paradigm.example.factors if paradigm.example is not None else {}):
         for name, wish in wishes.items():
             level = wish if use is None else use.fitting(name, wish)
             if level is not None:
-                wanted[name] = level
+                proposed[name] = level
     instructions, chosen = paradigm.instructions_in(language, levels), dict(levels)
-    for name, level in wanted.items():
+    for name, level in proposed.items():
         other = {**chosen, name: paradigm.level(name, level)}
         if paradigm.instructions_in(language, other) == instructions:
             chosen = other
@@ -134,33 +134,33 @@ def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) 
     ----------
     reasons : why the answer to each question is right, in their order
     """
-    found: list[tuple[str, ExampleDisplay]] = []
+    displays: list[tuple[str, ExampleDisplay]] = []
     why = iter(reasons)
     for step in trial.steps:
         ask, answer = step.percept.ask, step.truth.answer
         stays = ask is not None and ask.window_ms is None
         questions = () if ask is None or answer is None else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, None)),)
-        seen = _seen(step)
-        for place, one in enumerate(seen):
-            worked = questions if place == len(seen) - 1 else ()
+        views = _seen(step)
+        for place, one in enumerate(views):
+            worked = questions if place == len(views) - 1 else ()
             # What was there before says nothing new, unless it comes again and is asked about anew.
-            alike = [(other.stimulus, other.asks) for _, other in (found[-1:] if stays else found)]
+            alike = [(other.stimulus, other.asks) for _, other in (displays[-1:] if stays else displays)]
             if (one.stimulus, one.asks) not in alike or (one.asks is not None and not stays):
-                found.append((step.percept.phase, replace(one, questions=worked)))
+                displays.append((step.percept.phase, replace(one, questions=worked)))
             elif one.asks is not None:
-                phase, last = found[-1]
-                found[-1] = (phase, replace(last, questions=(*last.questions, *worked)))
-    phases = list(dict.fromkeys(phase for phase, _ in found))
-    while each > 1 and sum(min(each, sum(phase == shown_phase for shown_phase, _ in found)) for phase in phases) > MOST:
+                phase, last = displays[-1]
+                displays[-1] = (phase, replace(last, questions=(*last.questions, *worked)))
+    phases = list(dict.fromkeys(phase for phase, _ in displays))
+    while each > 1 and sum(min(each, sum(phase == shown_phase for shown_phase, _ in displays)) for phase in phases) > MOST:
         each -= 1
-    kept: list[ExampleDisplay] = []
-    taken = dict.fromkeys(phases, 0)
-    for number, (phase, example) in enumerate(found):
-        taken[phase] += 1
-        if taken[phase] <= each:
-            more = taken[phase] == each and any(phase == other for other, _ in found[number + 1 :])
-            kept.append(replace(example, more=more))
-    return kept[:MOST]
+    examples: list[ExampleDisplay] = []
+    counts = dict.fromkeys(phases, 0)
+    for number, (phase, example) in enumerate(displays):
+        counts[phase] += 1
+        if counts[phase] <= each:
+            more = counts[phase] == each and any(phase == other for other, _ in displays[number + 1 :])
+            examples.append(replace(example, more=more))
+    return examples[:MOST]
 
 
 def _seen(step: Step) -> list[ExampleDisplay]:

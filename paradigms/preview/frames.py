@@ -107,11 +107,11 @@ def _in_a_row(frames: Iterable[Frame]) -> list[Frame]:
 
 
 def _named(frames: Sequence[Frame]) -> list[Frame]:
-    kept: list[Frame] = []
+    named: list[Frame] = []
     for frame in frames:
         between = frame.people_only or frame.variants or isinstance(frame.stimulus, Blank)
-        if between and any(_alike(frame, kept_frame) and frame.copies == kept_frame.copies for kept_frame in kept):
-            kept[-1] = replace(kept[-1], then=(*kept[-1].then, f"{frame.phase} {frame.time}"))
+        if between and any(_alike(frame, kept_frame) and frame.copies == kept_frame.copies for kept_frame in named):
+            named[-1] = replace(named[-1], then=(*named[-1].then, f"{frame.phase} {frame.time}"))
         else:
-            kept.append(frame)
-    return kept
+            named.append(frame)
+    return named

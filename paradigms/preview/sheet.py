@@ -95,8 +95,8 @@ def _place(frames: Sequence[Frame]) -> tuple[list[Placed], int]:
     for together in (True, False):
         if together and (longest < _LONG_RUN or len(frames) < _MOST_COLUMNS or len({run[0].phase for run in runs}) < len(runs)):
             continue
-        wanted = longest if together else len(frames)
-        fewest = -(-wanted // -(-wanted // _MOST_COLUMNS))
+        cells = longest if together else len(frames)
+        fewest = -(-cells // -(-cells // _MOST_COLUMNS))
         layouts += [(_in_rows(runs, columns, together), not together, columns) for columns in range(fewest, _MOST_COLUMNS + 1)]
     placed, _, columns = min(layouts, key=lambda layout: (layout[0][-1].row, *layout[1:]))
     return placed, columns
@@ -209,15 +209,15 @@ class Sheet:
 
     def _first_questions(self) -> list[list[tuple[Placed, list[str]]]]:
         """For each row, the questions that are asked for the first time in a phase: under which display, and their lines."""
-        seen: set[tuple[str, str]] = set()
+        earlier: set[tuple[str, str]] = set()
         rows = []
         for row in range(self.count):
             first: list[tuple[Placed, str]] = []
             for placed in self._members[row]:
                 if placed.frame.ask is not None:
                     question = placed.frame.ask.kind.question()
-                    if (placed.frame.phase, question) not in seen:
-                        seen.add((placed.frame.phase, question))
+                    if (placed.frame.phase, question) not in earlier:
+                        earlier.add((placed.frame.phase, question))
                         first.append((placed, question))
             ends = [*(self._x(placed) - GAP for placed, _ in first[1:]), self.right]
             starts = [EDGE if self._is_to_the_left(placed) else self._x(placed) for placed, _ in first]
@@ -228,8 +228,8 @@ class Sheet:
         return 42 * max(len(self._answer_lines(placed)) + len(placed.frame.then) for placed in self._members[row])
 
     def _height(self, row: int) -> int:
-        asked = max((len(lines) for _, lines in self._questions[row]), default=0)
-        return 34 + self._sides[row] + 44 + self._notes_height(row) + 40 * asked + 96
+        lines_of_questions = max((len(lines) for _, lines in self._questions[row]), default=0)
+        return 34 + self._sides[row] + 44 + self._notes_height(row) + 40 * lines_of_questions + 96
 
     def rows(self) -> None:
         for row, top in enumerate(self.tops):

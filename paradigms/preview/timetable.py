@@ -40,11 +40,11 @@ def timetable(paradigm: Paradigm) -> list[TableRow]:
 def durations(paradigm: Paradigm) -> dict[str, list[tuple[float | None, ...]]]:
     """Phase to the durations of its displays (ms, None for self-paced ones), in every form in which they occur over all factor combinations, those of random
     factors included."""
-    found: dict[str, list[tuple[float | None, ...]]] = {}
+    by_phase: dict[str, list[tuple[float | None, ...]]] = {}
     for levels in paradigm.combinations({name: factor.levels for name, factor in paradigm.factors.items()}):
         for step in compile_trial(paradigm, levels, seed=0).steps:
             shown = tuple(display.ms for display in step.percept.displays)
-            known = found.setdefault(step.percept.phase, [])
-            if shown not in known:
-                known.append(shown)
-    return found
+            forms = by_phase.setdefault(step.percept.phase, [])
+            if shown not in forms:
+                forms.append(shown)
+    return by_phase

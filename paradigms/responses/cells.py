@@ -32,19 +32,19 @@ def read_pairs(text: str, count: int) -> list[tuple[int, int]] | None:
     if negated(text) or OR.search(text):
         return None
     text = _without_line_numbers(text)
-    found = list(_NUMBER.finditer(text))
-    if len(found) != 2 * count or any(len(number[0]) > _LONGEST for number in found):
+    numbers = list(_NUMBER.finditer(text))
+    if len(numbers) != 2 * count or any(len(number[0]) > _LONGEST for number in numbers):
         return None
     named = list(_NAMED.finditer(text))
     if named:
         return _named_pairs([(match[1][0].lower(), int(match[2])) for match in named], count)
-    for number in found:
+    for number in numbers:
         before, after = text[number.start() - 1 : number.start()], text[number.end() : number.end() + 1]
         if before in ("-", "+", "−", ".", "\ufffd") or before.isalpha() or after.isalpha() or after == "\ufffd":
             return None
-    if not all(_COMMA.fullmatch(text, row.end(), column.start()) for row, column in zip(found[::2], found[1::2], strict=True)):
+    if not all(_COMMA.fullmatch(text, row.end(), column.start()) for row, column in zip(numbers[::2], numbers[1::2], strict=True)):
         return None
-    return [(int(row[0]), int(column[0])) for row, column in zip(found[::2], found[1::2], strict=True)]
+    return [(int(row[0]), int(column[0])) for row, column in zip(numbers[::2], numbers[1::2], strict=True)]
 
 
 def _named_pairs(named: list[tuple[str, int]], count: int) -> list[tuple[int, int]] | None:
@@ -148,21 +148,21 @@ class Cells(ResponseKind):
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         """One score per presented item (``correct`` is in presentation order), then one per intrusion."""
-        given = answer if isinstance(answer, tuple) else ()
+        named = answer if isinstance(answer, tuple) else ()
         presented = correct if isinstance(correct, tuple) else (correct,)
         scores = [
             ItemScore(
-                answer=cell if cell in given else None,
+                answer=cell if cell in named else None,
                 correct_answer=cell,
-                correct=cell in given,
+                correct=cell in named,
                 serial_position=position,
-                output_position=given.index(cell) + 1 if cell in given else None,
+                output_position=named.index(cell) + 1 if cell in named else None,
             )
             for position, cell in enumerate(presented, start=1)
         ]
         scores += [
             ItemScore(answer=cell, correct_answer=None, correct=False, output_position=position)
-            for position, cell in enumerate(given, start=1)
+            for position, cell in enumerate(named, start=1)
             if cell not in presented
         ]
         return scores

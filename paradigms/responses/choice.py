@@ -79,18 +79,18 @@ def _only(text: str, labels: Sequence[str]) -> int | None:
     """The only label that occurs as a word or a number."""
     if negated(text, frozenset(label.lower() for label in labels)):
         return None
-    found, numbers, unclear = _occurring(text, labels)
-    if unclear or len(found) != 1:
+    options, numbers, unclear = _occurring(text, labels)
+    if unclear or len(options) != 1:
         return None
     if all(label.isdigit() for label in labels) and len(numbers) > 1:
         return None
-    return found.pop()
+    return options.pop()
 
 
 def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
     """Whether what follows a label may mean another one."""
-    found, _, unclear = _occurring(rest, labels)
-    if unclear or (found - {number} and (all(label.isdigit() for label in labels) or _CORRECTS.search(rest))):
+    options, _, unclear = _occurring(rest, labels)
+    if unclear or (options - {number} and (all(label.isdigit() for label in labels) or _CORRECTS.search(rest))):
         return True
     rest = dashed(rest)
     # Words, letters and signs occur in reasons; they are offered as answers in a line of their own, before a colon, or after "or".
@@ -102,14 +102,14 @@ def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
 
 def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bool]:
     """The labels that occur in a text, all numbers in it, and whether a label is part of a word in which it may mean something else."""
-    found: set[int] = set()
+    options: set[int] = set()
     numbers: set[str] = set()
     unclear = False
     # Labels of several words are taken out first, the longest first: "left" does not occur in "top left".
     several = sorted((label for label in labels if re.fullmatch(r"\w.*\W.*\w", label)), key=len, reverse=True)
     if several:
         pattern = re.compile("|".join(rf"\b(?i:{label[0]}){re.escape(label[1:])}\b" for label in several))
-        found |= {number for match in pattern.finditer(text) if (number := _named(match[0], labels)) is not None}
+        options |= {number for match in pattern.finditer(text) if (number := _named(match[0], labels)) is not None}
         text = pattern.sub(" ", text)
     for match in _WORD.finditer(text):
         word = match[0]
@@ -122,16 +122,16 @@ def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bo
             else:
                 numbers.add(plain[1] if plain else word)
                 number = _named(plain[1], labels) if plain else number
-                found |= set() if number is None else {number}
+                options |= set() if number is None else {number}
         elif len(word) > 1:
             if number is not None:
-                found.add(number)
+                options.add(number)
                 unclear |= before == "\ufffd"
             else:
                 parts = [_named(part, labels) if len(part) > 1 else None for part in _JOINTS.split(word)]
                 unclear |= any(part is not None for part in parts[1:]) or (parts[0] is not None and "\ufffd" in word + before)
-                found |= set() if parts[0] is None else {parts[0]}
-    return found, numbers, unclear
+                options |= set() if parts[0] is None else {parts[0]}
+    return options, numbers, unclear
 
 
 def _named(word: str, labels: Sequence[str]) -> int | None:
@@ -271,17 +271,17 @@ class Choice(ResponseKind):
         if not names:
             return self
         present = self._main_keys()
-        chosen_keys = [keys.own.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
-        given = tuple(key for key in chosen_keys if key is not None)
-        if len(given) < len(names):
+        chosen_keys = [keys.custom.get(name, key) for name, key in zip(names, present or (None,) * len(names), strict=True)]
+        keys_of_options = tuple(key for key in chosen_keys if key is not None)
+        if len(keys_of_options) < len(names):
             return self  # there are no keys, and not every answer is given one
-        for key in given:
-            if given.count(key) > 1:
-                both = " and ".join(f"'{name}'" for name, other in zip(names, given, strict=True) if other == key)
+        for key in keys_of_options:
+            if keys_of_options.count(key) > 1:
+                both = " and ".join(f"'{name}'" for name, other in zip(names, keys_of_options, strict=True) if other == key)
                 raise ValueError(f"the key '{key}' would stand for {both} in one question; give each of them a key of its own")
         # The keys stay in their order, so that a legend begins with the same key for everybody.
-        options = self._places[::-1] if keys.swapped and self._may_swap(given) else self.options
-        return self if (options, given) == (self.options, present) else self.model_copy(update={"options": options, "keys": given})
+        options = self._places[::-1] if keys.swapped and self._may_swap(keys_of_options) else self.options
+        return self if (options, keys_of_options) == (self.options, present) else self.model_copy(update={"options": options, "keys": keys_of_options})
 
     def _may_swap(self, keys: tuple[str, ...]) -> bool:
         words = isinstance(self.options, tuple) and self.layout is None and self.count == 2

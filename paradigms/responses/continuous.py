@@ -128,10 +128,10 @@ class Continuous(ResponseKind):
 
     def parse(self, text: str) -> Answer | None:
         """The one number in a reply, with its unit or without; None where there is another number, one outside the scale, or words that change its meaning."""
-        found = list(_NUMBER.finditer(text))
-        if len(found) != 1 or negated(text) or _OTHERWISE.search(text):
+        numbers = list(_NUMBER.finditer(text))
+        if len(numbers) != 1 or negated(text) or _OTHERWISE.search(text):
             return None
-        ((number),) = found
+        ((number),) = numbers
         if _DIGITS.search(text[: number.start()] + text[number.end() :]):
             return None
         value = float(number[1])
@@ -180,7 +180,7 @@ class Continuous(ResponseKind):
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         assert isinstance(correct, int)
-        given = answer if isinstance(answer, int) else None
-        error = None if given is None else self.error(given, correct)
+        reported = answer if isinstance(answer, int) else None
+        error = None if reported is None else self.error(reported, correct)
         right = error is not None and abs(error) <= self.tolerance
-        return [ItemScore(given, correct, right, error=error, period=float(self.period), tolerance=float(self.tolerance))]
+        return [ItemScore(reported, correct, right, error=error, period=float(self.period), tolerance=float(self.tolerance))]

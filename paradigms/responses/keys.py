@@ -106,9 +106,9 @@ class AnswerKeys:
     swapped : whether the two keys of every question with two words change sides (where the paradigm does not tie them to sides, and where the keys are not the
         words themselves)
     words : what the person reads in place of answers that are words, in their language; what is recorded stays as it is
-    own : keys by answer, as people and models write it (``same``; ``1`` is the first position), in place of those of the paradigm; they are swapped, too
+    custom : keys by answer, as people and models write it (``same``; ``1`` is the first position), in place of those of the paradigm; they are swapped, too
     """
 
     swapped: bool = False
-    own: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    custom: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -108,10 +108,10 @@ class SerialOrder(ResponseKind):
     def allows(self, value: Any) -> bool:
         if not isinstance(value, tuple) or not (1 <= len(value) <= self.most if self.free else len(value) == self.take):
             return False
-        known = [item for item in value if item is not None]
-        if not all(isinstance(item, int | str) and not isinstance(item, bool) and item in self.values for item in known):
+        items = [item for item in value if item is not None]
+        if not all(isinstance(item, int | str) and not isinstance(item, bool) and item in self.values for item in items):
             return False
-        return (self.unknown or len(known) == len(value)) and (self.repeats or len(set(known)) == len(known))
+        return (self.unknown or len(items) == len(value)) and (self.repeats or len(set(items)) == len(items))
 
     # -- in words --------------------------------------------------------------------------------------------------------------------------------
 
@@ -143,8 +143,8 @@ class SerialOrder(ResponseKind):
 
     def parse(self, text: str) -> Answer | None:
         """Read symbols or numbers in order; None unless there are as many as there have to be, and the reply gives no other sequence."""
-        found = read_symbols(text, self.labels, BLANK if self.unknown else "", None if self.free else self.take)
-        answer = None if found is None else tuple(None if number is None else self.values[number] for number in found)
+        numbers = read_symbols(text, self.labels, BLANK if self.unknown else "", None if self.free else self.take)
+        answer = None if numbers is None else tuple(None if number is None else self.values[number] for number in numbers)
         return answer if self.allows(answer) else None
 
     def write(self, answer: Answer) -> str:
@@ -190,9 +190,9 @@ class SerialOrder(ResponseKind):
         return row_regions(self.values, self._rows, (x0, top, x1, y1))
 
     def _keys(self) -> tuple[tuple[str, int | str], ...]:
-        given = self.keys or self._natural_keys()
-        keys = list(zip(given, self.values, strict=True)) if given else []
-        return tuple(keys + [(f"num_{key}", value) for key, value in keys if key.isdigit() and f"num_{key}" not in given])
+        keys_of_values = self.keys or self._natural_keys()
+        keys = list(zip(keys_of_values, self.values, strict=True)) if keys_of_values else []
+        return tuple(keys + [(f"num_{key}", value) for key, value in keys if key.isdigit() and f"num_{key}" not in keys_of_values])
 
     def _natural_keys(self) -> tuple[str, ...]:
         """The symbols' own keys, where each has one; places have none, because nobody could see which."""
@@ -218,12 +218,12 @@ class SerialOrder(ResponseKind):
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         """One score per item of the right answer, by its position, then one per item too many. All have the edit distance of the whole answer."""
-        given = answer if isinstance(answer, tuple) else ()
-        wanted = correct if isinstance(correct, tuple) else (correct,)
-        distance = edit_distance(given, wanted)
+        responses = answer if isinstance(answer, tuple) else ()
+        expected = correct if isinstance(correct, tuple) else (correct,)
+        distance = edit_distance(responses, expected)
         scores = []
-        for place, item in enumerate(wanted):
-            response = given[place] if place < len(given) else None
+        for place, item in enumerate(expected):
+            response = responses[place] if place < len(responses) else None
             scores.append(
                 ItemScore(
                     answer=response,
@@ -234,7 +234,7 @@ class SerialOrder(ResponseKind):
                     edit_distance=distance,
                 )
             )
-        more = list(enumerate(given, start=1))[len(wanted) :]
+        more = list(enumerate(responses, start=1))[len(expected) :]
         return scores + [ItemScore(item, None, False, output_position=place, edit_distance=distance) for place, item in more if item is not None]
 
 

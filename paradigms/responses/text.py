@@ -106,8 +106,8 @@ class TypedText(ResponseKind):
                 return form.lower()
         if denied:
             return None
-        found = _NUMBER.findall(text) if self.characters == "digits" else [next(filter(None, match)) for match in _MARKED.findall(text)]
-        different = {form.strip().lower() for form in found}
+        forms = _NUMBER.findall(text) if self.characters == "digits" else [next(filter(None, match)) for match in _MARKED.findall(text)]
+        different = {form.strip().lower() for form in forms}
         return different.pop() if len(different) == 1 and self.allows(next(iter(different))) else None
 
     def write(self, answer: Answer) -> str:
@@ -135,5 +135,5 @@ class TypedText(ResponseKind):
 
     def score(self, answer: Answer | None, correct: Answer) -> list[ItemScore]:
         """One score, with the edit distance of the whole text."""
-        response, wanted = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
-        return [ItemScore(answer=answer, correct_answer=correct, correct=response == wanted, edit_distance=edit_distance(response, wanted))]  # type: ignore[arg-type]
+        response, expected = "" if answer in (None, UNKNOWN) else str(answer).lower(), str(correct).lower()
+        return [ItemScore(answer=answer, correct_answer=correct, correct=response == expected, edit_distance=edit_distance(response, expected))]  # type: ignore[arg-type]

@@ -48,9 +48,9 @@ class Sampler(Component):
             like = _form(cast(Hashable, self))
         except TypeError:  # lists among the parameters: nothing that could be remembered
             like = self.draw(np.random.RandomState(0))
-        found = misfit(value, like)
-        if found is not None:
-            raise ValueError(found)
+        problem = misfit(value, like)
+        if problem is not None:
+            raise ValueError(problem)
 
 
 SAMPLERS: Registry[Sampler] = Registry("sampler", "spanlab.samplers")
@@ -81,9 +81,9 @@ def misfit(value: Any, like: Any, path: str = "") -> str | None:
         if type(value) is not list or len(value) != len(like):
             return f"{at}expected a list of {len(like)}; found {f'one of {len(value)}' if type(value) is list else _brief(value)}"
         for n, part in enumerate(value):
-            found = misfit(part, like[n], place := f"{path} > {n + 1}" if path else f"{n + 1}")
-            if found is not None and not any(misfit(part, other, place) is None for other in like):
-                return found
+            problem = misfit(part, like[n], place := f"{path} > {n + 1}" if path else f"{n + 1}")
+            if problem is not None and not any(misfit(part, other, place) is None for other in like):
+                return problem
         return None
     for types, word in (((bool,), "true or false"), ((int, float), "a number"), ((str,), "a word")):
         if type(like) in types:

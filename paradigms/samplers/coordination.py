@@ -30,11 +30,11 @@ def mirrored_cells(random: np.random.RandomState, count: int, unpaired: int = 0,
     columns = grid // 2
     area = grid * columns
     left = ints(random.randint(area, size=count // 2) if repeats else random.permutation(area)[: count // 2])
-    kept = [left[n] for n in random.permutation(len(left))[unpaired // 2 :]]
+    unmoved = [left[n] for n in random.permutation(len(left))[unpaired // 2 :]]
     others = [place for place in range(area) if place not in left]
     added = [others[n] for n in random.permutation(len(others))[: unpaired // 2]]
     rows_left = [divmod(place, columns) for place in left]
-    rows_right = [divmod(place, columns) for place in kept + added]
+    rows_right = [divmod(place, columns) for place in unmoved + added]
     return [row * grid + column for row, column in rows_left] + [row * grid + grid - 1 - column for row, column in rows_right]
 
 

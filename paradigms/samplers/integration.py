@@ -107,17 +107,17 @@ class IntegrationFigure(Sampler):
     @staticmethod
     def _extended(random: np.random.RandomState, path: list[Point], steps: int, avoid: list[Point] | None = None) -> list[Point] | None:
         """A path made longer by so many steps, or None when that fails."""
-        path, taken = list(path), {*path, *(avoid or ())}
-        wanted = len(path) + steps
+        path, occupied = list(path), {*path, *(avoid or ())}
+        length = len(path) + steps
         row, column = path[-1]
         for way in ints(random.randint(8, size=_TRIES)):
             point = (row + _MOVES[way][0], column + _MOVES[way][1])
-            if point in taken or not (0 <= point[0] < SIDE and 0 <= point[1] < SIDE):
+            if point in occupied or not (0 <= point[0] < SIDE and 0 <= point[1] < SIDE):
                 continue
             row, column = point
-            taken.add(point)
+            occupied.add(point)
             path.append(point)
-            if len(path) == wanted:
+            if len(path) == length:
                 return path
         return None
 
@@ -133,8 +133,8 @@ class IntegrationFigure(Sampler):
                 raise ValueError(f"{name}: expected neighbouring points of a {SIDE} x {SIDE} lattice, none visited twice; found {show(path)}")
         if answer not in ANSWERS or changed not in (self.changes if answer == "different" else [0]):
             raise ValueError(f"expected same with 0 changed, or different with {listed(self.changes)}; found {show(answer)} with {show(changed)}")
-        kept = len(figure) - changed
-        if probe[:kept] != figure[:kept] or any(point in figure for point in probe[kept:]):
+        unchanged = len(figure) - changed
+        if probe[:unchanged] != figure[:unchanged] or any(point in figure for point in probe[unchanged:]):
             how = f", its last {changed} points others that it does not have" if changed else ""
             raise ValueError(f"probe: expected the figure of the parts{how}; found {show(probe)}")
 

@@ -197,11 +197,11 @@ def _with_values(numbers: Sequence[int], before: Sequence[Item], sizes: tuple[in
     """The item that has these numbers in the pattern of the items before; a new value is uniform among those that are not there."""
     item: list[int] = []
     for coordinate, (number, size) in enumerate(zip(numbers, sizes, strict=True)):
-        there = list(dict.fromkeys(item[coordinate] for item in before))
-        if number < len(there):
-            item.append(there[number])
+        values = list(dict.fromkeys(item[coordinate] for item in before))
+        if number < len(values):
+            item.append(values[number])
         else:
-            new = [value for value in range(size) if value not in there]
+            new = [value for value in range(size) if value not in values]
             item.append(new[int(random.randint(len(new)))])
     return tuple(item)
 
@@ -330,10 +330,10 @@ class NBackBlock(Sampler):
             if isinstance(symbol, (bool, float, list, dict)) or symbol not in self._items:
                 raise ValueError(f"item {number}: {show(symbol)} is not among the symbols of this task")
         items = [self._items[symbol] for symbol in symbols]
-        given = prefilled or [False] * len(symbols)
+        answered_before = prefilled or [False] * len(symbols)
         return [
             {"symbol": symbol, "label": label, "lag": None if label == self.match else self._lag(items, position), "prefilled": answered}
-            for position, (symbol, label, answered) in enumerate(zip(symbols, labels, given, strict=True))
+            for position, (symbol, label, answered) in enumerate(zip(symbols, labels, answered_before, strict=True))
         ]
 
     def _lag(self, items: Sequence[Item], position: int) -> int | None:
@@ -347,9 +347,9 @@ class NBackBlock(Sampler):
     def check(self, value: Any) -> None:
         """Whether the labels, the number of matches and lures, and the lags are right. Unlabelled matches are let through: published blocks have some."""
         item = {"symbol": self._alphabet[0], "label": self.other, "lag": None, "prefilled": False}
-        found = misfit(value, [item] * self.length)
-        if found is not None:
-            raise ValueError(found)
+        problem = misfit(value, [item] * self.length)
+        if problem is not None:
+            raise ValueError(problem)
         again = self.described([entry["symbol"] for entry in value], [entry["label"] for entry in value], [entry["prefilled"] for entry in value])
         items = [self._items[entry["symbol"]] for entry in value]
         for position, (entry, expected) in enumerate(zip(value, again, strict=True)):
@@ -359,12 +359,12 @@ class NBackBlock(Sampler):
                 raise ValueError(f"item {position + 1} is labelled {show(self.match)}, and does not match the one {self.n} back")
             if entry["lag"] != expected["lag"]:
                 raise ValueError(f"item {position + 1}: expected lag {show(expected['lag'])}; found {show(entry['lag'])}")
-        for what, wanted, there in (
+        for what, declared, count in (
             ("matches", self.matches, sum(entry["label"] == self.match for entry in value)),
             ("lures", self.lures, sum(entry["lag"] is not None for entry in value)),
         ):
-            if wanted is not None and there != wanted:
-                raise ValueError(f"expected {wanted} {what}; found {there}")
+            if declared is not None and count != declared:
+                raise ValueError(f"expected {declared} {what}; found {count}")
 
 
 @lru_cache(maxsize=64)

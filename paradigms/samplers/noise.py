@@ -63,8 +63,8 @@ class LetterNoise(_Noise):
         return strings
 
     def check(self, value: Any) -> None:
-        if found := misfit(value, ["%l"] * len(self.letters)):
-            raise ValueError(found)
+        if problem := misfit(value, ["%l"] * len(self.letters)):
+            raise ValueError(problem)
         for number, (letter, text) in enumerate(zip(self.letters, value, strict=True), start=1):
             if text.count(letter) != 1:
                 raise ValueError(f"{number}: expected '{letter}' once among noise; found {show(text)}")
@@ -92,9 +92,9 @@ class CellNoise(_Noise):
 
     def draw(self, random: np.random.RandomState) -> list[list[list[Any]]]:
         noise = []
-        for taken in self.taken:
+        for cell_of_item in self.taken:
             marks = self._some(random)
-            empty = [cell for cell in range(self.grid**2) if cell != taken]
+            empty = [cell for cell in range(self.grid**2) if cell != cell_of_item]
             cells = [empty[int(place)] for place in random.permutation(len(empty))[: len(marks)]]
             noise.append(sorted([cell, mark] for cell, mark in zip(cells, marks, strict=True)))
         return noise
@@ -102,10 +102,10 @@ class CellNoise(_Noise):
     def check(self, value: Any) -> None:
         if type(value) is not list or len(value) != len(self.taken):
             raise ValueError(f"expected a list of {len(self.taken)}; found {f'one of {len(value)}' if type(value) is list else show(value)}")
-        for number, (taken, pairs) in enumerate(zip(self.taken, value, strict=True), start=1):
+        for number, (cell_of_item, pairs) in enumerate(zip(self.taken, value, strict=True), start=1):
             if type(pairs) is not list or not all(type(pair) is list and len(pair) == 2 and type(pair[0]) is int and type(pair[1]) is str for pair in pairs):
                 raise ValueError(f"{number}: expected a list of [cell, symbol]; found {show(pairs)}")
             cells = [cell for cell, _ in pairs]
-            if not all(0 <= cell < self.grid**2 and cell != taken for cell in cells) or len(set(cells)) < len(cells):
-                raise ValueError(f"{number}: expected different empty cells (cell {taken} is taken); found {show(cells)}")
+            if not all(0 <= cell < self.grid**2 and cell != cell_of_item for cell in cells) or len(set(cells)) < len(cells):
+                raise ValueError(f"{number}: expected different empty cells (cell {cell_of_item} is taken); found {show(cells)}")
             self._check_marks([mark for _, mark in pairs], str(number))

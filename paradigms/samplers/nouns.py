@@ -63,8 +63,8 @@ class NounNumbers(Sampler):
 
 
 def _numbers(words: list[str]) -> list[int]:
-    there = nouns()
-    strange = next((word for word in words if word not in there), None)
+    known_nouns = nouns()
+    strange = next((word for word in words if word not in known_nouns), None)
     if strange is not None:
-        raise ValueError(f"{show(strange)} is none of the {len(there)} nouns{nearest(strange, there)}")
-    return [there.index(word) for word in words]
+        raise ValueError(f"{show(strange)} is none of the {len(known_nouns)} nouns{nearest(strange, known_nouns)}")
+    return [known_nouns.index(word) for word in words]

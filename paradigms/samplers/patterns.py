@@ -88,14 +88,14 @@ class PatternDistractors(Sampler):
         return self
 
     def draw(self, random: np.random.RandomState) -> Any:
-        taken = {tuple(sorted(pattern)) for pattern in self.unlike}
+        excluded_patterns = {tuple(sorted(pattern)) for pattern in self.unlike}
         distractors: list[list[int]] = []
         for pattern in self._patterns:
             distractor = self._changed(pattern, random)
-            while tuple(distractor) in taken:
+            while tuple(distractor) in excluded_patterns:
                 distractor = self._changed(pattern, random)
             if self.distinct:
-                taken.add(tuple(distractor))
+                excluded_patterns.add(tuple(distractor))
             distractors.append(distractor)
         return distractors[0] if self._single else distractors
 
@@ -111,8 +111,8 @@ class PatternDistractors(Sampler):
             good = all(type(cell) is int and 0 <= cell < self.grid**2 for cell in distractor) and len(set(distractor)) == len(distractor)
             if not good or len(set(pattern) ^ set(distractor)) != self.difference:
                 raise ValueError(f"distractor {n}: expected a pattern that differs from {show(pattern)} in {self.difference} cells; found {show(distractor)}")
-        found = [frozenset(distractor) for distractor in distractors]
-        if {frozenset(pattern) for pattern in self.unlike} & set(found):
+        sets = [frozenset(distractor) for distractor in distractors]
+        if {frozenset(pattern) for pattern in self.unlike} & set(sets):
             raise ValueError("a distractor is equal to a pattern that it must not be equal to")
-        if self.distinct and len(set(found)) < len(found):
+        if self.distinct and len(set(sets)) < len(sets):
             raise ValueError("two distractors are the same")

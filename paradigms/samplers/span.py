@@ -66,8 +66,8 @@ class SpanItems(Sampler):
     def _movements(self, random: np.random.RandomState) -> list[_Item]:
         directions = list(STEPS)
         if self.balanced:
-            wanted = [directions[n] for n in random.permutation(len(directions))[: self.count]]
-            alike = [[movement for movement in MOVEMENTS if direction_of(movement) == direction] for direction in wanted]
+            chosen = [directions[n] for n in random.permutation(len(directions))[: self.count]]
+            alike = [[movement for movement in MOVEMENTS if direction_of(movement) == direction] for direction in chosen]
         else:
             alike = [MOVEMENTS] * self.count
         items = []

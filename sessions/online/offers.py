@@ -164,7 +164,7 @@ def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator
         with what it lacks.
     """
     kinds = dict.fromkeys(kind for planned in one_of_each(plan) for kind in planned.compile(paradigm, generator).kinds)
-    check_answerable_at_page([kind.with_keys(AnswerKeys(own=dict(keys.own))) for kind in kinds])
+    check_answerable_at_page([kind.with_keys(AnswerKeys(custom=dict(keys.own))) for kind in kinds])
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Battery:
             if study.keys.own or (paradigm.name in order and paradigm.name not in begun):
                 kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
         if study.keys.own:
-            check_keys(AnswerKeys(own=dict(study.keys.own)), kinds)
+            check_keys(AnswerKeys(custom=dict(study.keys.own)), kinds)
         self._tried = self._for
 
     def _run(self) -> None:

@@ -56,13 +56,13 @@ class WindowRenderer:
     def prepare(self, stimuli: Iterable[Stimulus]) -> int:
         """Upload every stimulus that is not there yet, and return how many were uploaded."""
         before = self.uploads
-        wanted = list(dict.fromkeys(stimuli))
-        for stimulus in wanted:
+        distinct = list(dict.fromkeys(stimuli))
+        for stimulus in distinct:
             if stimulus in self._kept:
                 self._kept.move_to_end(stimulus)
             else:
                 self._kept[stimulus] = self._upload(stimulus)
-        self._make_room(len(wanted))
+        self._make_room(len(distinct))
         return self.uploads - before
 
     def look(self, scene: Scene) -> Scene:
@@ -108,9 +108,9 @@ class WindowRenderer:
     def _make_room(self, in_use: int) -> None:
         total = sum(prepared.bytes for prepared in self._kept.values())
         while total > self._room and len(self._kept) > in_use:
-            _, gone = self._kept.popitem(last=False)
-            gone.image.clearTextures()
-            total -= gone.bytes
+            _, oldest = self._kept.popitem(last=False)
+            oldest.image.clearTextures()
+            total -= oldest.bytes
 
     def _sound(self, tone: Tone) -> Any | None:
         if self.tones == "ring":
@@ -121,12 +121,12 @@ class WindowRenderer:
             with _quiet():
                 from psychopy import sound
 
-                made = sound.Sound(tone.frequency_hz, secs=tone.ms / 1000, stereo=True)
+                prepared = sound.Sound(tone.frequency_hz, secs=tone.ms / 1000, stereo=True)
         except Exception as error:  # each sound library raises its own kinds, plain Exception among them
             self._no_sound(error)
             return None
         self.tones = f"sound ({getattr(sound, 'audioLib', 'unknown library')})"
-        return made
+        return prepared
 
 
 def _no_sound_card() -> bool:
@@ -143,7 +143,7 @@ def _quiet() -> Iterator[None]:
     """Keep what sound libraries print straight to the terminal out of it; what matters is said in one sentence."""
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
+    copies = [os.dup(1), os.dup(2)]
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 1)
@@ -152,7 +152,7 @@ def _quiet() -> Iterator[None]:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for stream, copy in zip((1, 2), kept, strict=True):
+        for stream, copy in zip((1, 2), copies, strict=True):
             os.dup2(copy, stream)
             os.close(copy)
         os.close(nowhere)

@@ -133,9 +133,9 @@ class _Pixels:
         classes: list[tuple[set[int], list[int]]] = []
         for number in np.argsort(-self.codes.counts, kind="stable").tolist():
             tiles = {tile for _, tiles in self._causes[number] for tile in tiles}
-            for taken, together in classes:
-                if taken.isdisjoint(tiles):
-                    taken.update(tiles)
+            for tiles_of_class, together in classes:
+                if tiles_of_class.isdisjoint(tiles):
+                    tiles_of_class.update(tiles)
                     together.append(number)
                     break
             else:
