@@ -118,12 +118,13 @@ def member_for(name: str, tasks: Collection[str]) -> str:
     Returns
     -------
     str
-        the first of the family that knows all tasks, and the name itself where none does or it has no family.
+        of the family the one that knows all tasks and the fewest beside them, and the name itself where none does or it has no family.
     """
     family = family_of(name)
     if len(family) == 1 or not tasks:
         return name
-    return next((one for one in family if set(tasks) <= set(load(one).network.tasks)), name)
+    known = {one: set(load(one).network.tasks) for one in family}
+    return min((one for one in family if set(tasks) <= known[one]), key=lambda one: len(known[one]), default=name)
 
 
 def locate(spec: str | Path) -> Path:
