@@ -152,7 +152,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "twice": ("duplicate row", "counted once."),
     "clash": ("row", "left out because the same item had been answered differently before in the same session."),
     "idle": ("decision", "that needed no memory (set size 0) left out."),
-    "confidence": ("rating", "of confidence put beside the answer that it follows."),
+    "confidence": ("rating", "of confidence put beside the answer before."),
     "halves": ("rating", "scored as an answer, by the half of the scale in which it lies."),
     "middle": ("rating", "on a scale with a middle left out: the middle is neither of two answers, so a scale of answers needs an even number of steps."),
     "unscored": ("row", "without a score left out."),

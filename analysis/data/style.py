@@ -3,7 +3,8 @@ every figure and in light and dark."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,29 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
     return table.assign(**{LABEL: pd.Categorical.from_codes(place[codes], categories=demanded)})
 
 
-def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dict[Raw, tuple[str, str]]:
+def name_of_people(people: Iterable[tuple[str, str]]) -> str:
+    """The name of all participants together: how many there are in each paradigm, or who the only one is.
+
+    Parameters
+    ----------
+    people : paradigms, each with the identifier of a participant
+
+    Examples
+    --------
+    >>> name_of_people([("vsr", "p1"), ("vsr", "p2"), ("sfr", "p3"), ("sfr", "p4")])
+    'People (n = 2)'
+    >>> name_of_people([("vsr", "p1"), ("vsr", "p2"), ("sfr", "p1")])
+    'People (n = 1 to 2)'
+    """
+    known = {(paradigm, person) for paradigm, person in people if person}
+    persons = {person for _, person in known}
+    if len(persons) < 2:
+        return f"Participant {next(iter(persons))}" if persons else "Participant"
+    counts = sorted(Counter(paradigm for paradigm, _ in known).values())
+    return f"People (n = {counts[0]})" if counts[0] == counts[-1] else f"People (n = {counts[0]} to {counts[-1]})"
+
+
+def called(answerers: Iterable[tuple[str, Raw]], people: Iterable[tuple[str, str]]) -> dict[Raw, tuple[str, str]]:
     """The names of all answerers in figures, the same in every paradigm, and the kind of each answerer.
 
     People are one answerer. Oracles are called simulated, guessing is called guessing, and what a session's label demands is said (a scripted server's kind
@@ -53,11 +76,9 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
     Parameters
     ----------
     answerers : paradigms, each with somebody who answered in it
-    people : identifiers of all participants
+    people : paradigms, each with the identifier of a participant
     """
-    everybody = set(answerers)
-    known = sorted(one for one in people if one)
-    crowd = f"People (n = {len(known)})" if len(known) > 1 else f"Participant {known[0]}" if known else "Participant"
+    everybody, crowd = set(answerers), name_of_people(people)
     settings: dict[tuple[str, str, str], set[str]] = {}
     for paradigm, (kind, agent, settings_hash, _) in everybody:
         settings.setdefault((paradigm, kind, agent), set()).add(settings_hash)
@@ -76,6 +97,12 @@ def called(answerers: Iterable[tuple[str, Raw]], people: Collection[str]) -> dic
     return {raw: (name(*raw), SCRIPTED.name if "not a model" in raw[3] else raw[0]) for _, raw in everybody}
 
 
+def people_of(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
+    """The paradigms of a table from :func:`labelled`, each with the identifier of a participant."""
+    people = table.loc[table["agent_kind"] == PARTICIPANT.name, ["paradigm", "participant"]].drop_duplicates()
+    return frozenset((str(paradigm), str(person)) for paradigm, person in people.itertuples(index=False, name=None))
+
+
 def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
     """The response table in which ``agent`` is the name that figures use (see :func:`called`)."""
     return named(labelled(responses, sessions))
@@ -85,11 +112,10 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
     """A table from :func:`labelled` (or several as one), with everybody called as in figures."""
     import pandas as pd
 
-    people = set(table.loc[table["agent_kind"] == PARTICIPANT.name, "participant"])
     number, first = groups(table, ["paradigm", *RAW])
     heads = table.iloc[first]
     raws: list[Raw] = [(str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)]
-    names = called(zip(map(str, heads["paradigm"]), raws, strict=True), people)
+    names = called(zip(map(str, heads["paradigm"]), raws, strict=True), people_of(table))
     for place, column in enumerate(("agent", "agent_kind")):
         kept_once = isinstance(table[column].dtype, pd.CategoricalDtype)
         codes, distinct = pd.factorize(pd.Index([names[raw][place] for raw in raws], dtype="str"))

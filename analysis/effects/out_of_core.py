@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.agent_kinds import PARTICIPANT
 from ...core.worker_pool import SerialPool, WorkerPool
 from ..data.coding import groups
 from ..data.loading import Data, concatenated, described, tables_and_folders
 from ..data.pieces import ROWS, Piece, jobs_of, pieces_of_file, pieces_of_session, read_piece
 from ..data.scoring import TRIAL, LeftOut, sort_rows
 from ..data.sessions import DAMAGE, Head, SessionFacts, facts_of, heads, left_out, nothing_read, unfinished
-from ..data.style import RAW, Raw, called, labelled
+from ..data.style import RAW, Raw, called, labelled, people_of
 from ..means.cell_means import Sums
 from .evidence import Evidence, Scattered, Whole, whole
 from .registry import effect
@@ -62,7 +61,7 @@ class _Result:
     ----------
     evidence : by paradigm and effect
     left_out : as of a table
-    answerers, people : who answered, in which paradigm, and who of them are people
+    answerers, people : paradigms, each with somebody who answered in it, or with a participant
     trials : of each session, practice apart
     spans : lowest and highest number of the trials in each block that the job has rows of
     damaged : sessions that could not be read, and why
@@ -71,7 +70,7 @@ class _Result:
     evidence: Mapping[tuple[str, str], Evidence] = field(default_factory=dict)
     left_out: LeftOut = field(default_factory=LeftOut)
     answerers: frozenset[tuple[str, Raw]] = frozenset()
-    people: frozenset[str] = frozenset()
+    people: frozenset[tuple[str, str]] = frozenset()
     trials: Mapping[str, int] = field(default_factory=dict)
     spans: tuple[tuple[tuple[Any, ...], float, float], ...] = ()
     damaged: Mapping[str, str] = field(default_factory=dict)
@@ -169,7 +168,7 @@ def _result(asked: _Asked, job: _Job) -> _Result:
     table = concatenated(tables)
     heads = table.iloc[groups(table, ["paradigm", *RAW, "participant"])[1]]
     answerers = frozenset((str(paradigm), (str(a), str(b), str(c), str(d))) for paradigm, a, b, c, d in heads[["paradigm", *RAW]].itertuples(index=False))
-    people = frozenset(map(str, heads.loc[heads["agent_kind"] == PARTICIPANT.name, "participant"]))
+    people = people_of(heads)
     named = {piece.session for piece in job.pieces if piece.session}
     trials = _trials(table, named)
     tables.clear()

@@ -173,6 +173,9 @@ def like_for_like(
     same, sentence = same_trials(items)
     if same is False or same is None:
         notes.append(Note(sentence, warning=True))
+    people = scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name].groupby("paradigm", observed=True)["participant"].nunique()
+    if people.nunique() > 1 and paradigm in people.index:
+        notes.append(Note(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm."))
     for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
         values = sorted(set(items[column]) - {""})
         if len(values) > 1:

@@ -141,11 +141,11 @@ def test_pieces_end_where_trials_do(rows: pd.DataFrame, tmp_path: Path) -> None:
 
 
 def test_several_files_are_one_table(rows: pd.DataFrame, at_once: dict[str, Any], tmp_path: Path) -> None:
-    """People are counted over all files, and settings are told apart over all of them."""
+    """People are counted in each paradigm over all files (four, and one), and settings are told apart over all of them."""
     files = [write(part, tmp_path / f"{number}.parquet") for number, (_, part) in enumerate(rows.groupby(["paradigm", "session"], sort=False))]
     scattered = all_tables(load_scattered(files, SOME, rows=300), SOME)
     the_same(at_once, scattered)
-    called = {"People (n = 4)", "network:two #000000", "network:two #111111"}
+    called = {"People (n = 1 to 4)", "network:two #000000", "network:two #111111"}
     assert called <= set(scattered["serial_position of vsr"]["agent"])
     assert called <= set(load(files).scored.items["agent"])
 

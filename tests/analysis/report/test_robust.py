@@ -143,3 +143,14 @@ def test_names_that_files_cannot_tell_apart(tmp_path: Path) -> None:
     table = mixed(network(paradigm="a-b"), network(paradigm="a_b"), network(paradigm="…"))
     page_of(table, tmp_path)
     assert {file.name for file in (tmp_path / "out" / "tables").glob("*_overall.csv")} == {"a_b_overall.csv", "a_b_2_overall.csv", "paradigm_overall.csv"}
+
+
+def test_people_are_counted_in_each_paradigm(tmp_path: Path) -> None:
+    """Two people took one paradigm, and three others another: nothing may say that five took either."""
+    first = [person(name, seed).assign(paradigm="short") for seed, name in enumerate("AB")]
+    second = [person(name, seed).assign(paradigm="long") for seed, name in enumerate("CDE", 5)]
+    page = page_of(mixed(*first, *second, network().assign(paradigm="short")), tmp_path)
+    assert "People (n = 2 to 3)" in page
+    assert "n = 5" not in page
+    for count in (2, 3):
+        assert f"{count} people took part in this paradigm." in page
