@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.agent_kinds import PARTICIPANT
 from ..data.coding import decoded
 from ..data.scoring import Scored, plural
 from .charts import grid, panel_of, title_lines
@@ -47,7 +48,11 @@ def notes_on_panels(count: int) -> list[str]:
 
 def heading_of(row: Mapping[Any, Any], by: Sequence[str]) -> str:
     """The heading of a panel: whose answers (what tells people apart comes first, as long headings are cut), and in which condition."""
-    person = f"{row['participant']}, {row['agent']}" if row["participant"] and row["participant"] not in row["agent"] else row["agent"]
+    person, agent = str(row["participant"]), str(row["agent"])
+    if not person or person in agent:
+        person = agent
+    elif row["agent_kind"] != PARTICIPANT.name:  # the name of people together says nothing of one of them
+        person = f"{person}, {agent}"
     return ", ".join([person, *(f"{name.removeprefix('factor_').removeprefix('record_').replace('_', ' ')} {_format_value(row[name])}" for name in by)])
 
 

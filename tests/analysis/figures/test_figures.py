@@ -18,6 +18,7 @@ from spanlab.analysis.data.style import looks
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import draw, for_page, page_theme, save
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
+from spanlab.analysis.figures.histogram_panels import heading_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -196,3 +197,11 @@ def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:
     spec = effect_chart(effect("serial_position"), table, looks_of(table), title="")
     assert {row["panel"] for row in spec["data"]["values"] if row["role"] == "label"} == {"5 items"}
     assert {"network:a", "n" * 17 + "…" + "n" * 8} < set(named(spec))  # and published people
+
+
+def test_a_panel_of_one_person_has_that_persons_name_alone() -> None:
+    row = {"agent": "People (n = 40)", "agent_kind": "participant", "participant": "p3", "n": 2}
+    assert heading_of(row, ["n"]) == "p3, n 2"
+    assert heading_of(row | {"agent": "Participant p3"}, []) == "Participant p3"
+    assert heading_of(row | {"agent": "simulated", "agent_kind": "simulated"}, []) == "p3, simulated"
+    assert heading_of(row | {"participant": ""}, []) == "People (n = 40)"
