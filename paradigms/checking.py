@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..stimuli import Stimulus
+from ..stimuli.kinds.sounds import refuse_sounds
 from ..stimuli.render.pixels import drawn, picture
 from ..stimuli.scene import CANVAS
 from .balance import BalanceError
@@ -19,6 +20,7 @@ from .language.diagnostics import in_order
 from .language.limits import MAX_WORK, work_done
 from .language.schema import SessionDesign
 from .language.yaml_source import YamlPath
+from .network_view import is_model_step
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from .responses import ResponseKind
 from .responses.keys import key_problem
@@ -53,6 +55,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     combinations = paradigm.combinations()
     problems: dict[tuple[str, str], Problem] = {}
     kinds: dict[ResponseKind, None] = {}
+    heard = ""
     look = _Look(paradigm)
     compiled = failures = work = drawn_of = 0
     every = [*itertools.islice(itertools.product(range(_SEEDS), combinations, GENERATORS), _MAX_TRIALS), *_random_levels(paradigm, combinations)]
@@ -60,6 +63,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
         try:
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+            heard = heard or (_heard_by_networks(trial) if paradigm.network is not None else "")
             if generator == GENERATORS[0]:
                 inspect(paradigm, trial)
                 if index in (0, _SEEDS):
@@ -76,6 +80,9 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
         problem = paradigm.reader.document.problem(path, why)
         problems.setdefault((problem.where, problem.key), problem)
     for problem in (*_dead_keys(paradigm, kinds), *_not_for_networks(paradigm, kinds)):
+        problems.setdefault((problem.where, problem.key), problem)
+    if heard:
+        problem = paradigm.reader.document.problem(("network",), f"{heard}; or leave out 'network'")
         problems.setdefault((problem.where, problem.key), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
@@ -167,6 +174,15 @@ class _Look:
 
 def _stimuli(step: Step) -> Iterator[Stimulus]:
     return (display.stimulus for percept in step.percepts for display in percept.displays)
+
+
+def _heard_by_networks(trial: Trial) -> str:
+    """Why no network can take a trial that has sounds; empty where none is for machines."""
+    try:
+        refuse_sounds((step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)), "networks")
+    except SpanLabError as error:
+        return str(error)
+    return ""
 
 
 def _not_for_networks(paradigm: Paradigm, kinds: dict[ResponseKind, None]) -> Iterator[Problem]:

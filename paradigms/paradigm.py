@@ -17,7 +17,7 @@ from .language.component_spec import COUNTERS, LevelText, Part, Reader, read_par
 from .language.diagnostics import in_order, listed, show, validated
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.extends import locate, resolve
-from .language.images import find_images, recorded_images
+from .language.own_files import find_files, recorded_files, with_files
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
 from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, Quiz, SessionDesign, Source
 from .language.timeline import Node, read_timeline
@@ -220,9 +220,8 @@ def build_paradigm(document: Document) -> Paradigm:
         raise ParadigmError([document.problem((), f"expected a paradigm (keys with values, beginning with 'paradigm: NAME'); found {show(data)}")])
     if "study" in data and not data.keys() & {"paradigm", "extends", "timeline"}:
         raise ParadigmError([document.problem(("study",), "this is a study; a paradigm is needed here, such as one of those that the study names")])
-    reader.images = recorded_images(data) or {} if document.folder is None else find_images(data, document.folder, reader.report)
-    if reader.images:
-        data = {**data, "images": {name: facts.to_record() for name, facts in reader.images.items()}}
+    reader.files = recorded_files(data) if document.folder is None else find_files(data, document.folder, reader.report)
+    data = with_files(data, reader.files)
     head, errors = validated(Head, data)
     for path, message in errors:
         reader.report(path, message)

@@ -12,6 +12,7 @@ from ..core.locale import languages as spoken
 from ..core.registry import nearest
 from ..stimuli import Stimulus
 from ..stimuli.kinds.lettering import Lines
+from ..stimuli.kinds.sounds import ShownSound
 from .language.diagnostics import listed
 from .language.expressions import varies
 from .language.yaml_source import Document, YamlPath
@@ -26,6 +27,8 @@ def translated(stimulus: Stimulus, words: Words) -> Stimulus:
     """A stimulus as people see it whose language has these words: a text among them is replaced, and everything else is as it was."""
     if isinstance(stimulus, Lines) and stimulus.text in words:
         return Lines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
+    if isinstance(stimulus, ShownSound) and (seen := translated(stimulus.seen, words)) is not stimulus.seen:
+        return stimulus.model_copy(update={"seen": seen})
     return stimulus
 
 

@@ -25,7 +25,7 @@ from ..paradigms.compile import one_of_each
 from ..paradigms.identity import canonical
 from .before_trials import apart_for, with_examples
 from .chosen_trials import ChosenTrials
-from .image_copies import FOLDER as IMAGES
+from .file_copies import FOLDERS
 from .large_run import parts_for
 from .record.events import Event
 from .record.reader import finished_trials, is_practice, read_events, read_session
@@ -46,7 +46,7 @@ def say_on_stderr(sentence: str) -> None:
 
 #: what is recorded although nobody has seen, been asked or paid for anything
 _OF_THE_START = frozenset({"session_start", "interrupted"})
-_FILES = frozenset({"session.json", "events.jsonl", ".lock", IMAGES})
+_FILES = frozenset({"session.json", "events.jsonl", ".lock", *FOLDERS})
 
 #: opens a progress bar of a session: its title, and what gives a line on the agent's state (None where it has none)
 Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]]

@@ -31,7 +31,7 @@ from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from ..stimuli import Stimulus
 from .agent_checks import settings_hash, settings_of
 from .compact_plan import compacted, expanded
-from .image_copies import changed_images, copy_images, use_copies
+from .file_copies import changed_files, copy_files, use_copies
 from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
 from .record.reader import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .record.session_files import PARTS, parts_missing
@@ -249,7 +249,7 @@ def begin(
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
-    copy_images(folder, paradigm)
+    copy_files(folder, paradigm)
     write_info(folder, info)
     return Session(folder, paradigm, tuple(plan), info)
 
@@ -320,14 +320,14 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
     for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind.at_window else one_of_each(plan))):
         trial = planned.compile(paradigm, request.generator)
         agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
-        agent.check_displays(_for_machines(trial))
+        agent.check_displays(_seen_by(agent, trial))
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     if practises(agent) and paradigm.practice is None:
         raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or use a paradigm with practice (key practice:)")
     if request.practice or practises(agent):
         for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
             trial = planned.compile(paradigm, request.generator)
-            agent.check_displays(_for_machines(trial))
+            agent.check_displays(_seen_by(agent, trial))
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     for path, why in illegible(paradigm.data, [request.language]) if agent.kind.at_window else ():
         raise SpanLabError(f"{paradigm.name} {' > '.join(map(str, path))}: {why}")
@@ -348,8 +348,10 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
     return kinds.keys()
 
 
-def _for_machines(trial: Trial) -> list[Stimulus]:
-    """The displays of a trial that machines get."""
+def _seen_by(agent: Agent, trial: Trial) -> list[Stimulus]:
+    """The displays of a trial that an agent gets: people get all."""
+    if agent.kind.at_window:
+        return [display.stimulus for step in trial.steps for percept in step.percepts for display in percept.displays]
     return [percept.for_machine.stimulus for step in trial.steps for percept in step.percepts if is_model_step(percept)]
 
 
@@ -391,8 +393,8 @@ def reopen(folder: str | Path) -> Session:
         except SpanLabError:
             now = None  # the file is gone or broken: the session carries its own copy
     if now is not None and now != then:
-        images = changed_images(stored, source)
-        which = f"; {listed(images, 3)}" if images else ""
+        files = changed_files(stored, source)
+        which = f"; {listed(files, 3)}" if files else ""
         raise SpanLabError(
             f"the paradigm {stored.name} ({source}) has changed since {folder} began (hash {then} then, {now} now{which}), so the session cannot go on: "
             "its trials would not be the same. Restore the old file, or start a new session"
@@ -420,7 +422,7 @@ def planned_as_begun(folder: str | Path) -> Session:
 
 
 def _paradigm_in(folder: Path, info: Mapping[str, Any]) -> Paradigm:
-    """The paradigm from the record of a session, with its images from the session's folder."""
+    """The paradigm from the record of a session, with its images and sounds from the session's folder."""
     paradigm = stored_paradigm(info)
     use_copies(folder, paradigm)
     return paradigm

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ..core.errors import SpanLabError
 from ..core.registry import Component, Registry
-from .image_files import ImageFacts
+from .own_files import Files
 from .render.fast.tiling import Scatter, Tiling
 from .scene import BACKGROUND, Colour, Primitive, Scene
 
@@ -36,11 +36,11 @@ class Stimulus(Component):
 
     @property
     def said_in_words(self) -> bool:
-        """Whether its words say all that is to be seen; an image of a laboratory's own may have none."""
+        """Whether its words say all that is to be seen and heard; an image or a sound of a laboratory's own may have none."""
         return True
 
-    def bound(self, images: Mapping[str, ImageFacts]) -> Stimulus:
-        """The stimulus within its paradigm, whose image files these are, by name: itself, where it shows none.
+    def bound(self, files: Files) -> Stimulus:
+        """The stimulus within its paradigm, whose images and sounds these are: itself, where it has none.
 
         Raises
         ------

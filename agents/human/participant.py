@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args
@@ -18,6 +18,7 @@ from ...paradigms.preview.example import ExampleDisplay
 from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
+from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font
 from ...stimuli.render.palette import PALETTES, PaletteName
 from ..base import Journal, Option, Response, SettingRules, Shown, TrialContext, WindowAgent, WindowEpisode
@@ -33,6 +34,7 @@ from .input.keymap import Keymap
 from .input.refractory import USUAL, Refractory
 from .pages import between_trials
 from .pages.between_trials import Page
+from .sounding import check_sounds
 from .stage import CanvasSize, Looks, Stage
 from .step_account import time_of
 from .trial_player import GO_ON_AFTER, Player
@@ -200,6 +202,10 @@ class Participant(WindowAgent):
             self._sender.check()
 
     @override
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        check_sounds(stimuli)
+
+    @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Check before a session that this keyboard has the keys of all questions.
 
@@ -271,6 +277,7 @@ class Participant(WindowAgent):
         if self._patch is not None:
             self._patch.check({percept.phase for percept in percepts})
         stage = self.open()
+        check_sounds((display.stimulus for percept in percepts for display in percept.displays), stage.speaker)
         durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
         for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
             self._tell(complaint)

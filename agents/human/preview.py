@@ -96,9 +96,11 @@ class Preview:
         stage = self._stage
         stage.forget()
         stage.pointer(False)
-        stage.renderer.play_on_flip(view.display.stimulus)
         draw = self._drawer(view)
-        stage.tell("page", stage.replace(None, draw))
+        sounding = Sounding(stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound)
+        sounding.due(view.display, stage.window.now(), 0)
+        stage.tell("page", at := stage.replace(None, draw))
+        sounding.came(at)
         while True:
             stage.guard(0.003)
             for press in stage.take():

@@ -13,6 +13,7 @@ from PIL import Image
 from ...core.errors import SpanLabError
 from ...paradigms import Display
 from ...stimuli.render.palette import PaletteName
+from ...stimuli.render.speaker import Speaker
 from ...stimuli.render.window import WindowRenderer
 from ...stimuli.scene import BACKGROUND
 from ..base import Shown
@@ -136,7 +137,8 @@ class Stage:
             self.window.close()
             raise
         self.canvas_deg = round(self.canvas_px / self.window.pixels(100) * 100, 2) if size_deg == "largest" else size_deg
-        self.renderer = WindowRenderer(self.window.win, self.canvas_px, say, palette=looks.palette)
+        self.speaker = Speaker(self.window.now)
+        self.renderer = WindowRenderer(self.window.win, self.canvas_px, self.speaker, say, palette=looks.palette)
         self.surface = SurfaceView(self.window.win, self.pictures, self.canvas_px, self.letter_px, self.theme)
         self.keyboard = Keyboard(keyboard, say)
         self.mouse = Mouse(self.window.win, self.surface.to_canvas)
@@ -336,6 +338,7 @@ class Stage:
             "keyboard_precision_ms": self.keyboard.precision_ms,
             "key_names": self.keyboard.key_names,
             "tones": self.renderer.tones,
+            **({"sound": sound} if (sound := self.speaker.facts()) else {}),
             "refractory": self.refractory.record(),
             "focus": "watched",
             **({} if self.patch is None else {"patch": self.patch.facts()}),
@@ -344,6 +347,7 @@ class Stage:
     def close(self) -> None:
         """Close keyboard and window."""
         self.watchdog.close()
+        self.speaker.close()
         if not self.watchdog.trouble:  # Psychtoolbox would wait for ever for a keyboard that is gone
             self.keyboard.close()
         if not self.watchdog.gone:

@@ -17,6 +17,7 @@ from .display.surface import ACKNOWLEDGE
 from .input.answering import AnswerSheet, Press
 from .input.refractory import TOO_SOON
 from .pages.between_trials import pause
+from .sounding import FIRST_AHEAD, Sounding
 from .stage import CLOCK_JUMP, OnScreen, Stage
 from .step_account import StepAccount, time_of
 from .tidying import tidy
@@ -58,8 +59,11 @@ class Player:
         self._last = False
         self._cleared: float | None = None
         self._begun: OnScreen | None = None
+        #: what is known of the sound of the display that has come on last
+        self._heard: dict[str, Any] | None = None
         #: whether anything of the trial but fixation and empty screens has been seen
         self._item_seen = False
+        self._sounding = Sounding(stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound)
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
         stage.surface.prepare(kinds, language, prompts)
@@ -144,6 +148,7 @@ class Player:
             on.sink, on.index = shown, 0
         else:
             self.stage.collect()
+            self._await_sound(first)
             on = self._account(percept, 0, shown)
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
         sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
@@ -152,6 +157,7 @@ class Player:
         )
         if any(isinstance(display.stimulus, Tone) for display in percept.displays):
             step.notes["tone"] = self.stage.renderer.tones
+        self._note_sound(step, 0)
         for press in self.stage.aside:
             step.notes.setdefault("before_trial", []).append(press.record(step.onset))
         self.stage.aside, self.stage.afterwards = [], None
@@ -178,9 +184,30 @@ class Player:
         if within is not None:
             self.stage.window.on_flip(within)
         at = self.stage.replace(on, draw)
+        self._heard = self._sounding.came(at)
         if self.marker is not None:
             self.marker.landed(at)
         return at
+
+    def _await_sound(self, first: Display) -> None:
+        """Before a trial: schedule the sound of its first display, and wait until that is due."""
+        grid = self.stage.window.grid
+        if self.stage.on is not None or not self._sounding.wanted(first):
+            return
+        refreshes = grid.frames(FIRST_AHEAD * 1000)
+        at = max(grid.due, self.stage.window.now()) + refreshes * grid.period
+        self._sounding.foresee(first, at)
+        while grid.due < at - grid.period / 2:
+            self.stage.guard(self._guard)
+            self.stage.flip(self.stage.backdrop)
+        self.stage.guard(self._guard)
+
+    def _note_sound(self, step: StepAccount, index: int) -> None:
+        """Put what is known of the sound of a display on the record of its step."""
+        if self._heard is not None:
+            self._heard["display"] = index + 1
+            step.notes.setdefault("sounds", []).append(self._heard)
+            self._heard = None
 
     def _account(self, percept: Percept, index: int, sink: list[Shown]) -> OnScreen:
         ms = time_of(percept, index)
@@ -194,6 +221,8 @@ class Player:
         step.ended_by = step.ended_by if step.gone_on else None
         step.gone_on = False
         at = self.stage.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
+        self._heard = self._sounding.came(at)
+        self._note_sound(step, index)
         if step.sheet is None and display.ms is None:
             self.stage.tell("go on", at)
 
@@ -209,8 +238,12 @@ class Player:
             elif refreshes is None:  # a display before this one waited to be gone on from
                 before = sum(shown.shown_frames for shown in step.shown[: on.index])
                 refreshes = max(1, stage.window.grid.frames(window) - before)
+        coming = step.percept.displays[on.index + 1] if not last else None if self._coming is None else self._coming.displays[0]
         while not (step.over or step.gone_on):
             final = refreshes is not None and on.refreshes + 1 >= refreshes
+            self._sounding.look()
+            if refreshes is not None and coming is not None:
+                self._sounding.foresee(coming, stage.window.grid.due + (refreshes - on.refreshes - 1) * stage.window.grid.period)
             if final and not step.waits:
                 return
             if not final:
@@ -246,6 +279,7 @@ class Player:
             self._settle(step, at)
         elif self._last:
             self._cleared = self.stage.replace(None, self.stage.backdrop)
+            self._sounding.silence()
             self._settle(step, self._cleared)
         else:
             self._wait_for_window(step, on.display)
@@ -287,6 +321,7 @@ class Player:
         at, self._cleared = self._cleared, None
         if at is None:
             at = self.stage.replace(None, self.stage.backdrop)
+            self._sounding.silence()
         self._close(at)
         if self.marker is not None:
             self.marker.end(at)
@@ -296,6 +331,7 @@ class Player:
     def cut(self) -> None:
         """The trial is cut off: as :meth:`finish`, but without an end that others are told of."""
         self.stage.forget()
+        self._sounding.silence()
         self._close(self.stage.replace(None, self.stage.backdrop))
         if self.marker is not None:
             self.marker.record()
@@ -389,6 +425,7 @@ class Player:
         on, stage.on = stage.on, None
         assert on is not None
         on.put(began, on.refreshes)
+        self._sounding.silence()
         paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
         step.notes.setdefault("paused", []).append(paused)
         nothing_left = self._last and (step.sheet is None or step.sheet.complete)
@@ -415,7 +452,8 @@ class Player:
 
     def _draw_display(self, display: Display) -> None:
         self.stage.renderer.draw(display.stimulus)
-        self.stage.renderer.play_on_flip(display.stimulus)
+        grid = self.stage.window.grid
+        self._sounding.due(display, max(grid.due, self.stage.window.now()), grid.period / 2)
 
     def _draw_first(self, percept: Percept) -> None:
         """The first frame of a step, whose account has not begun yet."""

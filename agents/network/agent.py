@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +14,7 @@ from ...core.errors import SpanLabError
 from ...paradigms import NetworkView, Percept, Truth
 from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
+from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import Checkpoint, family_of, load, member_for
@@ -109,6 +110,17 @@ class NetworkAgent(BatchAgent):
                 f"{self.name} takes trials of up to {longest} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
                 "or a network that takes longer ones"
             )
+
+    @override
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        """Make sure, before a session, that no display has a sound.
+
+        Raises
+        ------
+        SpanLabError
+            when one has.
+        """
+        refuse_sounds(stimuli, "networks")
 
     @override
     def start(self, context: TrialContext) -> NetworkEpisode:

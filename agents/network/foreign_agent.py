@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from ...core.errors import SpanLabError
 from ...paradigms import NetworkView, Percept, Truth
 from ...paradigms.network_view import is_model_step
 from ...stimuli import Stimulus
+from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import drawn, network_frame, picture
 from ...stimuli.scene import CANVAS
 from ..base import BatchAgent, Episode, KeepStates, Response, TrialContext
@@ -55,6 +56,10 @@ class ForeignAgent(BatchAgent):
                 f"{self.name} takes trials of up to {interface.steps} steps, and {context.paradigm} has trials of {steps}; choose shorter ones (--set), "
                 "or export it with more steps"
             )
+
+    @override
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        refuse_sounds(stimuli, "networks")
 
     @override
     def start(self, context: TrialContext) -> ForeignEpisode:

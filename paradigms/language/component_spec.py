@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from ...core.errors import MAX_PROBLEMS, ParadigmError, Problem
 from ...core.registry import Component, Registry, nearest
-from ...stimuli.image_files import ImageFacts
+from ...stimuli.own_files import Files
 from .diagnostics import in_order, listed, sentences, show
 from .expressions import Environment, ExpressionError, Template
 from .limits import LimitError, spend
@@ -99,8 +99,8 @@ class Reader:
         self.problems = problems
         #: names of the factors of the paradigm
         self.factors: frozenset[str] = frozenset()
-        #: the image files of the paradigm, by name
-        self.images: Mapping[str, ImageFacts] = {}
+        #: the image and sound files of the paradigm, by name
+        self.files: Files = {}
 
     def report(self, path: YamlPath, message: str) -> None:
         """Note a problem at ``path``; the same one is noted once."""

@@ -11,7 +11,7 @@ from .. import library
 from ..identity import digest
 from . import yaml_source
 from .diagnostics import show
-from .images import image_hashes
+from .own_files import file_hashes
 from .yaml_source import Document, YamlPath, inherit
 
 _MAX_EXTENDS = 8
@@ -97,13 +97,13 @@ def own_hash(source: str | Path) -> str:
         when a file cannot be read.
     """
     contents: list[Any] = []
-    folder, images = locate(source).parent, dict[str, Any]()
+    folder, files = locate(source).parent, dict[str, Any]()
     while not (isinstance(source, str) and in_library(source)) and len(contents) <= _MAX_EXTENDS:
         path = locate(source)
         data = yaml_source.read(path).data
         contents.append(data)
-        images |= image_hashes(data, folder)
+        files |= file_hashes(data, folder)
         if not isinstance(data, dict) or not isinstance(data.get("extends"), str):
             break
         source = _beside(path, data["extends"])
-    return digest([*contents, images] if images else contents)
+    return digest([*contents, files] if files else contents)

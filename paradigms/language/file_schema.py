@@ -10,7 +10,7 @@ from ...stimuli import STIMULI
 from ..responses import RESPONSES
 from ..samplers import SAMPLERS
 from .schema import Head
-from .step_spec import ASK_KEYS, DISPLAY_KEYS, STEP_KEYS, VERDICTS
+from .step_spec import ASK_KEYS, DISPLAY_KEYS, SOUND, STEP_KEYS, VERDICTS
 from .timeline import FLOW_KEYS
 from .yaml_source import MERGED
 
@@ -21,6 +21,7 @@ _MS = {
     "anyOf": [
         {"type": "number", "exclusiveMinimum": 0},
         {"const": "none"},
+        {"const": "sound"},
         {"type": "null"},
         {"type": "object", "properties": {"uniform": {"type": "array", "minItems": 2, "maxItems": 2}}, "required": ["uniform"], "additionalProperties": False},
         _EXPRESSION,
@@ -102,5 +103,8 @@ def _part(name: str, registry: Registry[Any], beside: Mapping[str, str]) -> dict
     definitions = schema.pop("$defs")
     components = list(schema["properties"])
     properties = {**schema["properties"], **{key: {**_BESIDE.get(key, {}), "description": text} for key, text in beside.items()}}
-    alternatives = {"type": "object", "properties": properties, "additionalProperties": False, "oneOf": [{"required": [component]} for component in components]}
+    one_of: list[dict[str, Any]] = [{"required": [component]} for component in components if component != SOUND]
+    if SOUND in components:  # alone, or beside another one
+        one_of.append({"required": [SOUND], "not": {"anyOf": [*one_of]}})
+    alternatives = {"type": "object", "properties": properties, "additionalProperties": False, "oneOf": one_of}
     return {**definitions, name: alternatives}

@@ -285,5 +285,9 @@ class Head(_Part):
         description="folders and files with images of one's own, from the folder of the paradigm, where expressions choose among them; "
         "images that are named in displays, factors and draws need not be listed",
     )
+    sounds: str | list[str] | dict[str, Any] = Field(
+        default_factory=list,
+        description="the same for sounds of one's own",
+    )
     triggers: Triggers | None = Field(default=None, description="codes for an EEG amplifier, an eye tracker or another recorder")
     designs: dict[str, Design] = Field(default_factory=dict, description="named designs; 'human' is the default")

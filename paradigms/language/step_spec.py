@@ -11,6 +11,7 @@ from ...core.errors import ParadigmError
 from ...core.json_values import as_tuple
 from ...core.registry import nearest
 from ...stimuli import STIMULI, Stimulus
+from ...stimuli.kinds.sounds import ShownSound
 from ..responses import RESPONSES, ResponseKind
 from ..trial import Ask, Display, Percept, Prompt, Step, Truth, Verdict
 from .component_spec import Part, QuestionText, Reader, read_part
@@ -28,7 +29,7 @@ STEP_KEYS: dict[str, str] = {
     "model_steps": "0 for what only people get; 1 otherwise",
 }
 DISPLAY_KEYS: dict[str, str] = {
-    "ms": "duration: a number, an expression or {uniform: [shortest, longest]}; none = self-paced",
+    "ms": "duration: a number, an expression or {uniform: [shortest, longest]}; sound = as long as the display's sound; none = self-paced",
     "for_machines": "true for the display that machines get, when it is not the first",
 }
 ASK_KEYS: dict[str, str] = {
@@ -48,10 +49,10 @@ ASK_KEYS: dict[str, str] = {
 LIST_COLUMNS = ("non_targets",)
 WHOLE_COLUMNS = ("set_size", "list_length", "retention_steps", "serial_position", "output_position")
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "missed")
-_NO_SOUND_FILES = (
-    "SpanLab plays no sound files. It plays tones, such as tone: {frequency_hz: 440, ms: 200}, and shows images from files (image: faces/01.png); "
-    "a package of your own can add a stimulus that is called sound"
-)
+#: the stimulus that a display may have beside another one, and the duration of a display that is as long as it
+SOUND = "sound"
+#: by so many ms a sound may last longer than its display, whose duration is rounded to refreshes anyway
+_LONGER_MS = 1.0
 
 #: gives the random stream of a duration that is drawn
 Streams = Callable[[str], np.random.RandomState]
@@ -67,9 +68,14 @@ class DisplayPart:
         self.uniform: tuple[float, float] | None = None
         self.for_machines = False
         self.always: Display | None = None  # what it is in every trial, once it has been built
-        if isinstance(value, dict) and "sound" in value and "sound" not in STIMULI:
-            reader.report((*path, "sound"), _NO_SOUND_FILES)
-            return
+        self.sound: Part[Stimulus] | None = None  # beside another stimulus
+        self.as_long_as_sound = False
+        self.heard = isinstance(value, dict) and SOUND in value
+        if isinstance(value, dict) and self.heard and any(key != SOUND and key in STIMULI for key in value):
+            self.sound = Part(reader, STIMULI.get(SOUND), value[SOUND], (*path, SOUND), variables)
+            value = {key: inner for key, inner in value.items() if key != SOUND}
+            if "tone" in value:
+                reader.report((*path, "tone"), "a display has one sound: leave out 'tone' or 'sound', or show one display after another")
         read = read_part(reader, STIMULI, value, path, variables, DISPLAY_KEYS)
         if read is None:
             return
@@ -83,10 +89,15 @@ class DisplayPart:
     @property
     def timed(self) -> bool:
         """Whether the display has a duration of its own."""
-        return self.ms is not None or self.uniform is not None
+        return self.ms is not None or self.uniform is not None or self.as_long_as_sound
 
     def _read_ms(self, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
         if value is None or value == "none":
+            return
+        if value == SOUND:
+            self.as_long_as_sound = True
+            if not self.heard:
+                self.reader.report(path, "the display has no sound that it could be as long as: give a number of ms, or add 'sound'")
             return
         if isinstance(value, dict):
             bounds = value.get("uniform")
@@ -113,15 +124,32 @@ class DisplayPart:
             if ms is not None and not _is_ms(ms):
                 raise ParadigmError([self.reader.document.problem((*self.path, "ms"), f"expected a duration in ms above 0; found {show(ms)}")])
             ms = None if ms is None else float(ms)
-        stimulus = self.stimulus.build(env)
-        try:
-            stimulus = stimulus.bound(self.reader.images)
-        except ValueError as error:
-            raise ParadigmError([self.reader.document.problem((*self.path, stimulus.name), str(error))]) from None
+        stimulus = self._bound(self.stimulus.build(env))
+        if self.sound is not None:
+            sound = self._bound(self.sound.build(env))
+            assert isinstance(sound, ShownSound)
+            stimulus = sound.model_copy(update={"seen": stimulus})
+        if isinstance(stimulus, ShownSound):
+            ms = self._with_sound(stimulus, ms)
         display = Display(stimulus, ms, self.for_machines)
-        if self.stimulus.constant and self.uniform is None and (self.ms is None or self.ms.constant):
+        if all(part is None or part.constant for part in (self.stimulus, self.sound, self.ms)) and self.uniform is None:
             self.always = display
         return display
+
+    def _bound(self, stimulus: Stimulus) -> Stimulus:
+        try:
+            return stimulus.bound(self.reader.files)
+        except ValueError as error:
+            raise ParadigmError([self.reader.document.problem((*self.path, stimulus.name), str(error))]) from None
+
+    def _with_sound(self, sound: ShownSound, ms: float | None) -> float | None:
+        """The duration of a display with a sound, which is never cut off by it."""
+        if self.as_long_as_sound:
+            return round(sound.ms, 3)
+        if ms is not None and sound.ms > ms + _LONGER_MS:
+            why = f"the sound lasts {sound.ms:,.0f} ms and would be cut off after {ms:,.0f} ms: make the display longer (ms: sound is as long as the sound), or cut it"
+            raise ParadigmError([self.reader.document.problem((*self.path, "ms"), why)])
+        return ms
 
 
 class AskPart:

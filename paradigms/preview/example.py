@@ -12,6 +12,7 @@ from typing import Any
 from ...core.locale import sentence
 from ...stimuli import Stimulus
 from ...stimuli.kinds.plain import Blank, Tone
+from ...stimuli.kinds.sounds import ShownSound
 from ..compile import asking_steps, compile_trial, resolve_levels
 from ..identity import trial_seed
 from ..language.schema import Example
@@ -168,7 +169,8 @@ def _seen(step: Step) -> list[ExampleDisplay]:
     if step.feedback is not None:
         return []
     asks = percept.ask.kind if percept.ask is not None else None
-    stimuli = [display.stimulus for display in percept.displays if not isinstance(display.stimulus, Tone)]
+    pictured = [display.stimulus.seen if isinstance(display.stimulus, ShownSound) else display.stimulus for display in percept.displays]
+    stimuli = [stimulus for stimulus in pictured if not isinstance(stimulus, Tone)]
     shown = [stimulus for stimulus in stimuli if stimulus != Blank.model_validate({})]
     if asks is not None and not shown:
         shown = stimuli[:1]  # an empty screen on which one answers

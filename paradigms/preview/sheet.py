@@ -15,7 +15,8 @@ from PIL import Image, ImageDraw
 
 from ...core.errors import SpanLabError
 from ...stimuli import CANVAS
-from ...stimuli.kinds.plain import Tone
+from ...stimuli.kinds.plain import Blank, Tone
+from ...stimuli.kinds.sounds import ShownSound
 from ...stimuli.render.fonts import Weight, font, wrap
 from ...stimuli.render.fonts import width as text_width
 from ...stimuli.render.pixels import picture as drawn
@@ -266,8 +267,10 @@ class Sheet:
             self._variants(frame, x, y, side)
         else:
             self.image.paste(drawn(frame.stimulus.scene(), side), (x, y))
-            if isinstance(frame.stimulus, Tone):
+            if isinstance(frame.stimulus, Tone) or (isinstance(frame.stimulus, ShownSound) and isinstance(frame.stimulus.seen, Blank)):
                 self._loudspeaker(x + side / 2, y + side / 2, side / CANVAS)
+            elif isinstance(frame.stimulus, ShownSound):
+                self._loudspeaker(x + side * 0.1, y + side * 0.1, side / CANVAS / 2)
         if frame.ask is not None and frame.truth.answer is not None:
             self._mark(frame.ask, frame.truth.answer, x, y, side)
         if frame.people_only:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
-from ..image_files import ImageFacts, name_problem
+from ..image_files import ImageFacts
+from ..own_files import Files, name_problem
 from ..parameters import ColourName, rgb
 from ..scene import CANVAS, Colour, FileImage, Primitive
 from ..stimulus import STIMULI, Stimulus
@@ -18,7 +19,7 @@ from .oriented import Length, Place
 
 
 def _image_name(value: str) -> str:
-    if problem := name_problem(value):
+    if problem := name_problem(value, ImageFacts):
         raise ValueError(problem)
     return value
 
@@ -51,9 +52,10 @@ class ImageOfFile(_PlacedImage):
     )
 
     @override
-    def bound(self, images: Mapping[str, ImageFacts]) -> Stimulus:
-        facts = images.get(self.file)
-        if facts is None:
+    def bound(self, files: Files) -> Stimulus:
+        facts = files.get(self.file)
+        if not isinstance(facts, ImageFacts):
+            images = [name for name, other in files.items() if isinstance(other, ImageFacts)]
             raise ValueError(
                 f"'{self.file}' is not among the images of this paradigm{nearest(self.file, images)}; those that an expression may choose lie in the "
                 "folders that the file names at its top, such as images: [faces]"

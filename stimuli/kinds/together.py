@@ -11,11 +11,12 @@ from typing_extensions import override
 
 from ...core.errors import SpanLabError
 from ...core.json_values import as_tuple
-from ..image_files import ImageFacts
+from ..own_files import Files
 from ..scene import CANVAS, Arrow, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Text
 from ..stimulus import STIMULI, Stimulus
 from .images import ImageOfFile
 from .oriented import Place
+from .sounds import SoundOfFile
 
 _MIDDLE = CANVAS / 2
 
@@ -43,6 +44,8 @@ def _read(value: Any) -> Any:
 def _placeable(stimulus: Stimulus) -> Stimulus:
     if isinstance(stimulus, Together):
         raise ValueError("'together' cannot hold another 'together'")
+    if isinstance(stimulus, SoundOfFile):
+        raise ValueError("a sound has no place: write it beside 'together', as in show: {together: [...], sound: sounds/01.wav}")
     if isinstance(stimulus, ImageOfFile):
         return stimulus  # looked at within its paradigm
     if not stimulus.scene().primitives or any(isinstance(primitive, Image) for primitive in stimulus.scene().primitives):
@@ -90,8 +93,8 @@ class Together(Stimulus):
         return self
 
     @override
-    def bound(self, images: Mapping[str, ImageFacts]) -> Stimulus:
-        parts = tuple(part.model_copy(update={"show": part.show.bound(images)}) for part in self.parts)
+    def bound(self, files: Files) -> Stimulus:
+        parts = tuple(part.model_copy(update={"show": part.show.bound(files)}) for part in self.parts)
         return self if parts == self.parts else self.model_copy(update={"parts": parts})
 
     @property

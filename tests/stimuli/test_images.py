@@ -31,8 +31,8 @@ from spanlab.paradigms.compile import fingerprint
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.session import same_trials
-from spanlab.stimuli import image_files
-from spanlab.stimuli.image_files import content_of
+from spanlab.stimuli import own_files
+from spanlab.stimuli.own_files import content_of
 from spanlab.stimuli.render.pixels import network_frame, picture, render
 from spanlab.stimuli.scene import BACKGROUND
 
@@ -92,7 +92,7 @@ def test_levels_and_draws_name_images_without_a_list(tmp_path: Path) -> None:
         .replace('"faces/{=back[0] + 1}.png"', "=mask")
     )
     paradigm = load_paradigm(write_faces(tmp_path, text))
-    assert [*paradigm.reader.images] == [f"faces/{number}.png" for number in range(1, 5)]
+    assert [*paradigm.reader.files] == [f"faces/{number}.png" for number in range(1, 5)]
     assert len({scene_of(compile_trial(paradigm, {"list_length": 2, "mask": mask}, 1), -1) for mask in ("faces/3.png", "faces/4.png")}) == 2
 
 
@@ -252,7 +252,7 @@ def begun(data: Path, path: Path) -> Path:
 
 def test_a_session_keeps_its_images_and_refuses_others(tmp_path: Path, faces: Path) -> None:
     folder = begun(tmp_path / "data", faces)
-    images = load_paradigm(faces).reader.images
+    images = load_paradigm(faces).reader.files
     assert {path.name for path in (folder / "images").iterdir()} == {f"{facts.sha256}.png" for facts in images.values()}
     kept = faces.parent.rename(tmp_path / "moved")
     session = reopen(folder)  # the files of the laboratory are gone: the session has its own
@@ -276,7 +276,7 @@ def test_a_changed_copy_is_refused_whatever_it_is_read_for(tmp_path: Path, faces
         with pytest.raises(SpanLabError, match="has changed: it is not the image faces/"):
             opened(folder)
     sha256 = copy.stem
-    monkeypatch.setattr(image_files, "_PLACES", {})
+    monkeypatch.setattr(own_files, "_PLACES", {})
     shutil.rmtree(folder / "images")
     shutil.rmtree(faces.parent)
     with pytest.raises(SpanLabError, match="is missing"):

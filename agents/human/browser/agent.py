@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -17,6 +17,8 @@ from ....paradigms import AnswerKeys, Percept, ResponseKind, Truth
 from ....paradigms.preview.example import ExampleDisplay
 from ....paradigms.responses.keys import is_button
 from ....paradigms.translation import Words, translated_percept
+from ....stimuli import Stimulus
+from ....stimuli.kinds.sounds import ShownSound
 from ....stimuli.render.palette import PaletteName
 from ...base import Option, Response, Shown, TrialContext, WindowAgent, WindowEpisode
 from ...interruptions import TrialCut
@@ -31,6 +33,18 @@ from .screen import PageScreen
 
 #: After so many trials in a row in which page and server did not agree on what was pressed, something is wrong with the page.
 _DISAGREEMENTS = 3
+
+
+def check_displays_at_page(stimuli: Iterable[Stimulus]) -> None:
+    """Check that a page can show displays.
+
+    Raises
+    ------
+    SpanLabError
+        for sounds of one's own.
+    """
+    if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
+        raise SpanLabError("a page in a browser does not play sounds from files; take the session at the window (spanlab run)")
 
 
 def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
@@ -113,6 +127,17 @@ class BrowserParticipant(WindowAgent):
         """What the page has told of its browser and screen."""
         screen = self.screen()
         return {**screen.facts, "canvas_px": screen.canvas_px, "refractory": self.refractory.record(), "focus": "watched"}
+
+    @override
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        """Check that the page can show them.
+
+        Raises
+        ------
+        SpanLabError
+            for sounds of one's own.
+        """
+        check_displays_at_page(stimuli)
 
     @override
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:

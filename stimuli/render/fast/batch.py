@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from ...kinds.sounds import refuse_sounds
 from ...scene import CANVAS, Colour, Scene
 from ...stimulus import Stimulus
 from ..pixels import NETWORK, network_frame
@@ -239,4 +240,5 @@ def _look(cls: type[Stimulus]) -> Callable[[Stimulus], Hashable]:
 
 @lru_cache(maxsize=2048)
 def _drawn(stimulus: Stimulus) -> np.ndarray:
+    refuse_sounds((stimulus,), "networks")
     return network_frame(stimulus.scene())

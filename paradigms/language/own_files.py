@@ -1,0 +1,191 @@
+"""The image and sound files of a paradigm: which they are, and what is known of them.
+
+A paradigm's images are those that its displays name (``image: faces/01.png``), those that its factors and draws name, and everything in the files and folders
+under ``images``, for names that expressions put together; its sounds likewise. Their hashes become a part of the paradigm's content, so that its hash covers
+them, sessions keep them, and trials are compiled without the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
+from ...stimuli.image_files import ImageFacts
+from ...stimuli.own_files import FileFacts, name_problem
+from ...stimuli.sound_files import SoundFacts
+from .expressions import varies
+from .yaml_source import YamlPath
+
+KINDS: tuple[type[FileFacts], ...] = (ImageFacts, SoundFacts)
+#: so many files of a kind may a paradigm have
+MAX_FILES = 5000
+Report = Callable[[YamlPath, str], None]
+
+
+def recorded_files(data: Mapping[str, Any]) -> dict[str, FileFacts]:
+    """The files of a paradigm that was read before, from its content; none of a kind where the content is as somebody has written it."""
+    return {name: facts for kind in KINDS for name, facts in _recorded(data.get(kind.nouns), kind).items()}
+
+
+def _recorded(kept: Any, kind: type[FileFacts]) -> dict[str, FileFacts]:
+    facts = {str(name): kind.recorded(value) for name, value in kept.items()} if isinstance(kept, dict) else {}
+    return {} if None in facts.values() else {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def with_files(data: Mapping[str, Any], files: Mapping[str, FileFacts]) -> dict[str, Any]:
+    """The content of a paradigm with what is known of its files."""
+    named = {kind.nouns: {name: facts.to_record() for name, facts in files.items() if isinstance(facts, kind)} for kind in KINDS}
+    return {**data, **{key: facts for key, facts in named.items() if facts}}
+
+
+def find_files(data: Mapping[str, Any], folder: Path, report: Report) -> dict[str, FileFacts]:
+    """Look for the files of a paradigm, and at each of them.
+
+    Parameters
+    ----------
+    data : the content of the paradigm
+    folder : in which its file lies
+    report : takes what is wrong with a file, and where it is named
+    """
+    return {name: facts for kind in KINDS for name, facts in _Search(kind, data, folder, report).found().items()}
+
+
+class _Search:
+    """The search for the files of one kind."""
+
+    def __init__(self, kind: type[FileFacts], data: Mapping[str, Any], folder: Path, report: Report) -> None:
+        self._kind, self._data, self._folder, self._report = kind, data, folder, report
+        self._declared = data.get(kind.nouns)
+        self._found: dict[str, FileFacts] = {}
+        self._seen: set[str] = set()
+
+    def found(self) -> dict[str, FileFacts]:
+        """What is known of each file, by name."""
+        kind, folder = self._kind, self._folder
+        for name, path in _displayed(self._data.get("timeline"), ("timeline",), kind.noun):
+            self._look(name, path, True)
+        for key in ("factors", "draw"):
+            for name, path in _texts(self._data.get(key), (key,)):
+                if name.lower().endswith(tuple(kind.suffixes)):
+                    self._look(name, path, False)
+        for entry, path in _declared(self._declared, kind.nouns):
+            if ".." in Path(entry).parts or Path(entry).is_absolute() or "\\" in entry:
+                self._report(path, f"'{entry}': {kind.nouns} lie in the folder of the paradigm, or in folders below it; write the path from there, with /")
+            elif _is_folder(folder / entry):
+                names = list(islice(_in_folder(folder, entry, kind), MAX_FILES + 1))
+                if not names:
+                    self._report(path, f"there is no {kind.noun} in the folder {folder / entry} (files that end in {', '.join(kind.suffixes)})")
+                for name in names:
+                    self._look(name, path, True)
+            elif not Path(entry).suffix:
+                self._report(path, f"there is no folder {folder / entry}{_alike(folder / entry)}")
+            else:
+                self._look(entry, path, True)
+        if len(self._seen) > MAX_FILES:
+            self._report((kind.nouns,), f"more than {MAX_FILES} {kind.nouns}; name only those that the paradigm uses")
+        return dict(sorted(self._found.items()))
+
+    def _look(self, name: str, path: YamlPath, must_exist: bool) -> None:
+        kind, folder, declared = self._kind, self._folder, self._declared
+        if name in self._seen:
+            return
+        problem = name_problem(name, kind)
+        if problem or (not must_exist and not _is_file(folder / name)):
+            if must_exist and path[0] != "timeline":  # what is wrong with a name in a display is said by the display
+                self._report(path, problem)
+            return
+        self._seen.add(name)
+        try:
+            if not (folder / name).resolve().is_relative_to(folder.resolve()):
+                raise ValueError(f"the file is a link that leads out of the folder of the paradigm; copy the {kind.noun} there")
+            if _is_folder(folder / name):
+                raise ValueError(f"it is a folder; {'an' if kind.noun[0] in 'aeiou' else 'a'} {kind.noun} is one file")
+            if not _is_file(folder / name):
+                raise ValueError(f"there is no such {kind.noun} beside the paradigm: {folder / name}{_alike(folder / name)}")
+            facts = kind.read(folder / name)
+            if isinstance(declared, dict) and name in declared and kind.recorded(declared[name]) != facts:
+                raise ValueError(f"the {kind.noun} has changed: its SHA-256 is {facts.sha256} now, and another one is declared")
+            self._found[name] = facts
+        except (ValueError, OSError) as error:
+            self._report(path, f"'{name}': {error}")
+
+
+def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
+    """The files of a paradigm's own content with their hashes, for a hash of all that a user has made.
+
+    Raises
+    ------
+    SpanLabError
+        when one of them is missing or broken.
+    """
+    problems: list[str] = []
+    found = find_files(data, folder, lambda path, message: problems.append(message)) if isinstance(data, dict) else {}
+    if problems:
+        raise SpanLabError(problems[0])
+    return {name: facts.sha256 for name, facts in found.items()}
+
+
+def _declared(value: Any, key: str) -> Iterator[tuple[str, YamlPath]]:
+    """What is listed at the top of the file, and where; the form of the entries is checked with the rest of the file."""
+    if isinstance(value, str):
+        yield value, (key,)
+    for number, entry in enumerate(value) if isinstance(value, list) else [(name, name) for name in value] if isinstance(value, dict) else []:
+        if isinstance(entry, str) and entry:
+            yield entry, (key, number)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False  # a name that no file can have
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _displayed(value: Any, path: YamlPath, noun: str) -> Iterator[tuple[str, YamlPath]]:
+    """The files that displays name without an expression, and where."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == noun:
+                name, below = (inner.get("file"), (*path, key, "file")) if isinstance(inner, dict) else (inner, (*path, key))
+                if isinstance(name, str) and name and not varies(name):
+                    yield name, below
+            else:
+                yield from _displayed(inner, (*path, key), noun)
+    elif isinstance(value, list):
+        for n, inner in enumerate(value):
+            yield from _displayed(inner, (*path, n), noun)
+
+
+def _texts(value: Any, path: YamlPath) -> Iterator[tuple[str, YamlPath]]:
+    if isinstance(value, str):
+        yield value, path
+    elif isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*path, key))
+
+
+def _in_folder(folder: Path, entry: str, kind: type[FileFacts]) -> Iterator[str]:
+    """The files of a kind in a folder and below it, in the order of their names; hidden files are none."""
+    for path in sorted((folder / entry).rglob("*")):
+        name = path.relative_to(folder)
+        if path.suffix.lower() in kind.suffixes and path.is_file() and not any(part.startswith(".") for part in name.parts):
+            yield name.as_posix()
+
+
+def _alike(path: Path) -> str:
+    """What lies beside a file that does not exist and has nearly its name."""
+    try:
+        return nearest(path.name, [other.name for other in islice(path.parent.iterdir(), MAX_FILES)])
+    except OSError:
+        return "; there is no such folder either"

@@ -1,0 +1,126 @@
+"""A laboratory's own sounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from typing_extensions import override
+
+from ...core.errors import SpanLabError
+from ...core.registry import nearest
+from ..own_files import Files, name_problem
+from ..scene import Colour, Primitive
+from ..sound_files import SoundFacts
+from ..stimulus import STIMULI, Stimulus
+from .plain import Blank
+
+
+def _sound_name(value: str) -> str:
+    if problem := name_problem(value, SoundFacts):
+        raise ValueError(problem)
+    return value
+
+
+class _Heard(Stimulus):
+    """How loud a sound is, and what is said of it."""
+
+    volume: Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(gt=0, le=1)] = Field(
+        1.0, description="factor on its samples, up to 1; how loud that is depends on the device"
+    )
+    description: Annotated[str, Field(max_length=2000), AfterValidator(lambda value: " ".join(value.split()))] = Field(
+        "", alias="words", description="what is heard, for models that read words; without this, they cannot take the paradigm"
+    )
+
+
+@STIMULI.register
+class SoundOfFile(_Heard):
+    """A sound of one's own, from a file beside the paradigm; alone with an empty screen, or beside another stimulus. Trials hold its hash, not its name."""
+
+    name: ClassVar[str] = "sound"
+    shorthand: ClassVar[str] = "file"
+
+    file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_sound_name)] = Field(
+        description="path of the file from the folder of the paradigm, such as sounds/01.wav; an expression or '{=...}' within it may choose the file"
+    )
+
+    @override
+    def bound(self, files: Files) -> ShownSound:
+        facts = files.get(self.file)
+        if not isinstance(facts, SoundFacts):
+            sounds = [name for name, other in files.items() if isinstance(other, SoundFacts)]
+            raise ValueError(
+                f"'{self.file}' is not among the sounds of this paradigm{nearest(self.file, sounds)}; those that an expression may choose lie in the "
+                "folders that the file names at its top, such as sounds: [tones]"
+            )
+        return ShownSound.model_validate({**self.model_dump(exclude={"file"}, by_alias=True), **facts.to_record()})
+
+    @override
+    def primitives(self) -> Iterable[Primitive]:
+        raise SpanLabError(f"the sound '{self.file}' belongs to a paradigm, and is looked for in its folder")
+
+    @override
+    def words(self) -> str:
+        raise SpanLabError(f"the sound '{self.file}' belongs to a paradigm, and is looked for in its folder")
+
+
+def _written(stimulus: Stimulus) -> dict[str, Any]:
+    return {stimulus.name: stimulus.model_dump(mode="json")}
+
+
+class ShownSound(_Heard):
+    """A sound as trials have it: by the hash of its file, with what is seen meanwhile."""
+
+    name: ClassVar[str] = "sound"
+
+    sha256: str
+    frames: int
+    rate_hz: int
+    channels: int
+    seen: Annotated[Stimulus, PlainSerializer(_written)] = Blank.model_validate({})
+
+    @property
+    def ms(self) -> float:
+        """How long it lasts."""
+        return self.frames * 1000 / self.rate_hz
+
+    @override
+    def primitives(self) -> Iterable[Primitive]:
+        return self.seen.primitives()
+
+    @override
+    def background(self) -> Colour:
+        return self.seen.background()
+
+    @property
+    @override
+    def said_in_words(self) -> bool:
+        return bool(self.description) and self.seen.said_in_words
+
+    @override
+    def words(self) -> str:
+        return f"{self.seen.words()}\n{self.heard()}"
+
+    def heard(self) -> str:
+        """What a reader without ears is told of the sound."""
+        return f"A sound is played for {self.ms / 1000:.3g} s{': ' + self.description if self.description else '.'}"
+
+
+def refuse_sounds(stimuli: Iterable[Stimulus], who: str) -> None:
+    """Refuse displays with sounds for somebody without ears.
+
+    Parameters
+    ----------
+    who : such as ``networks``
+
+    Raises
+    ------
+    SpanLabError
+        which says what to do.
+    """
+    if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
+        raise SpanLabError(
+            f"{who} get pictures or words and hear nothing, and a display that machines get has a sound: leave the sound out, or, where it is no part of what "
+            "has to be remembered, put it into a step for people only (model_steps: 0)"
+        )

@@ -1,0 +1,161 @@
+"""Sound files of a laboratory's own: what a file must be, how long it lasts, and its samples by the hash of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import wave
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from ..core.errors import SpanLabError
+from .own_files import HASH, FileFacts, content_of, read_content, remember
+
+#: the largest file (bytes), and the longest sound (s)
+MAX_BYTES, MAX_SECONDS = 50_000_000, 600
+#: sample rates (Hz) that sound devices can play, or sounds can be converted from
+RATES_HZ = (8_000, 192_000)
+#: how samples may be kept; what others (ADPCM, MP3) give depends on who decodes them, or begins with a silence of their own
+_FORMATS = ("WAV", "WAVEX", "FLAC", "OGG")
+_SAMPLES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "VORBIS")
+#: the length of a RIFF file as its head says it, where the program that wrote it did not know
+_UNKNOWN_LENGTHS = (0, 0xFFFFFFFF)
+#: hashes of contents that were looked at
+_LOOKED_AT: dict[str, SoundFacts] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SoundFacts(FileFacts):
+    """What is known of a sound without its samples.
+
+    Parameters
+    ----------
+    frames : samples of each channel
+    rate_hz : samples a second
+    channels : 1 or 2
+    """
+
+    noun: ClassVar[str] = "sound"
+    nouns: ClassVar[str] = "sounds"
+    suffixes: ClassVar[Sequence[str]] = (".wav", ".flac", ".ogg")
+    instance: ClassVar[str] = "sounds/01.wav"
+
+    frames: int
+    rate_hz: int
+    channels: int
+
+    @property
+    def ms(self) -> float:
+        """How long it lasts."""
+        return self.frames * 1000 / self.rate_hz
+
+    @override
+    def to_record(self) -> dict[str, Any]:
+        """As a paradigm keeps it."""
+        return asdict(self)
+
+    @classmethod
+    @override
+    def recorded(cls, value: Any) -> SoundFacts | None:
+        """The facts that a record holds; None when it holds something else."""
+        if not isinstance(value, Mapping) or set(value) != {"sha256", "frames", "rate_hz", "channels"}:
+            return None
+        numbers = value["frames"], value["rate_hz"], value["channels"]
+        if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers) or not HASH.fullmatch(str(value["sha256"])):
+            return None
+        frames, rate_hz, channels = numbers
+        if frames < 1 or not RATES_HZ[0] <= rate_hz <= RATES_HZ[1] or channels not in (1, 2) or frames > MAX_SECONDS * rate_hz:
+            return None
+        return cls(str(value["sha256"]), frames, rate_hz, channels)
+
+    @classmethod
+    @override
+    def read(cls, path: Path) -> SoundFacts:
+        """Look at a sound file, and remember where it lies.
+
+        Raises
+        ------
+        ValueError
+            when it cannot be played as it is: missing, broken, empty, too long, or in a format that not everybody would play alike.
+        """
+        content = read_content(path, cls, MAX_BYTES)
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 not in _LOOKED_AT:
+            samples, rate_hz = _decoded(content)
+            _LOOKED_AT[sha256] = cls(sha256, samples.shape[0], rate_hz, samples.shape[1])
+        remember(sha256, path)
+        return _LOOKED_AT[sha256]
+
+
+def _decoded(content: bytes) -> tuple[np.ndarray, int]:
+    """The samples in a file, float32 (frames, channels) from -1 to 1, and their rate.
+
+    Raises
+    ------
+    ValueError
+        when it cannot be played as it is.
+    """
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(io.BytesIO(content)) as file:
+            if file.format not in _FORMATS or file.subtype not in _SAMPLES:
+                raise ValueError(f"the sound is kept as {file.format} ({file.subtype}), which not every program plays alike: save it as WAV with 16 bits")
+            if file.channels > 2:
+                raise ValueError(f"the sound has {file.channels} channels; one (mono) or two (stereo) are possible")
+            if not RATES_HZ[0] <= file.samplerate <= RATES_HZ[1]:
+                raise ValueError(f"the sound has {file.samplerate:,} samples a second; from {RATES_HZ[0]:,} to {RATES_HZ[1]:,} are possible: save it at 48,000")
+            if file.frames > MAX_SECONDS * file.samplerate:
+                raise ValueError(f"the sound lasts {file.frames / file.samplerate:.0f} s; at most {MAX_SECONDS} s are possible: cut it")
+            if content[:4] == b"RIFF" and (said := int.from_bytes(content[4:8], "little")) not in _UNKNOWN_LENGTHS and said + 8 > len(content) + 1:
+                raise ValueError(f"the sound is broken (the file should have {said + 8:,} bytes and has {len(content):,}): save it again")
+            samples, rate_hz = file.read(dtype="float32", always_2d=True), int(file.samplerate)
+            if not len(samples) or len(samples) < file.frames:
+                raise ValueError("the sound is empty" if not len(samples) else "the sound is broken (its end is missing): save it again")
+    except soundfile.SoundFileError:
+        raise ValueError("the file holds no sound that could be read (WAV, FLAC or Ogg Vorbis)") from None
+    if not np.isfinite(samples).all() or (file.subtype != "VORBIS" and np.abs(samples).max() > 1):
+        raise ValueError("the sound has samples beyond full scale, which would be cut off: save it less loud")
+    return np.clip(samples, -1, 1), rate_hz
+
+
+@lru_cache(maxsize=32)
+def samples_of(sha256: str) -> tuple[np.ndarray, int]:
+    """The samples of a sound, float32 (frames, channels) from -1 to 1, and their rate (Hz).
+
+    Raises
+    ------
+    SpanLabError
+        when its file has gone or changed.
+    """
+    try:
+        samples, rate_hz = _decoded(content_of(sha256, noun="sound"))
+    except ValueError as error:
+        raise SpanLabError(f"a sound cannot be played: {error}") from None
+    samples.flags.writeable = False
+    return samples, rate_hz
+
+
+@lru_cache(maxsize=64)
+def wav_file(sha256: str, volume: float = 1.0) -> bytes:
+    """A sound as a WAV file of 16 bits that holds its samples and nothing else: what programs write beside them (titles, names) is left out.
+
+    Raises
+    ------
+    SpanLabError
+        when its file has gone or changed.
+    """
+    samples, rate_hz = samples_of(sha256)
+    file = io.BytesIO()
+    with wave.open(file, "wb") as made:
+        made.setnchannels(samples.shape[1])
+        made.setsampwidth(2)
+        made.setframerate(rate_hz)
+        made.writeframes(np.clip(np.round(samples.astype(np.float64) * volume * 32768), -32768, 32767).astype("<i2").tobytes())
+    return file.getvalue()

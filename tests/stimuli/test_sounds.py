@@ -1,0 +1,275 @@
+"""Sounds of one's own: found beside the paradigm, known by their content alone, never cut off, and refused to those who cannot hear."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import wave
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+from image_paradigms import pattern
+from session_tools import Saying, lasting, start, take
+from sound_paradigms import TONES, burst, write_sound, write_tones
+
+from spanlab.agents.base import Response
+from spanlab.agents.registry import make_agent
+from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, paradigm_from_data, percept_bytes
+from spanlab.paradigms.checking import check_paradigm
+from spanlab.paradigms.compile import fingerprint
+from spanlab.paradigms.preview.example import displays_of
+from spanlab.paradigms.preview.sheet import trial_picture
+from spanlab.sessions import Runner, read_responses, reopen
+from spanlab.sessions.replaying import recorded_agent
+from spanlab.stimuli import own_files
+from spanlab.stimuli.kinds.sounds import ShownSound
+from spanlab.stimuli.own_files import content_of
+from spanlab.stimuli.render.fast.batch import network_frames
+from spanlab.stimuli.sound_files import samples_of, wav_file
+
+PROBE = '{text: "?", sound: {file: "tones/{=back[0] + 1}.wav", volume: 0.5, words: "sound {=back[0] + 1}"}}'
+
+
+@pytest.fixture
+def tones(tmp_path: Path) -> Path:
+    return write_tones(tmp_path / "lab")
+
+
+def sound_of(trial: Trial, step: int = 0) -> ShownSound:
+    stimulus = trial.steps[step].percept.for_machine.stimulus
+    assert isinstance(stimulus, ShownSound)
+    return stimulus
+
+
+def one_sound(folder: Path, show: str) -> Trial:
+    """A trial with one display, and a question."""
+    path = folder / "one.yaml"
+    path.write_text(TONES.replace(PROBE, show), encoding="utf-8")
+    return compile_trial(load_paradigm(path), {"list_length": 2}, 1)
+
+
+# -- trials and their identity -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_trial_is_known_by_what_its_sounds_hold_and_not_by_their_names(tones: Path) -> None:
+    first = load_paradigm(tones)
+    trials = [compile_trial(first, {"list_length": 3}, seed) for seed in range(8)]
+    rebuilt = paradigm_from_data(first.data, first.name)
+    shutil.rmtree(tones.parent / "tones")  # the record is enough to compile them
+    assert rebuilt.hash == first.hash
+    assert [fingerprint(compile_trial(rebuilt, {"list_length": 3}, seed)) for seed in range(8)] == [fingerprint(trial) for trial in trials]
+
+    renamed = write_tones(tones.parent / "other", TONES.replace("tones/{", "tones/secret_target_{"))
+    for path in sorted((renamed.parent / "tones").iterdir()):
+        path.rename(path.with_name(f"secret_target_{path.name}"))
+    again = [compile_trial(load_paradigm(renamed), {"list_length": 3}, seed) for seed in range(8)]
+    assert load_paradigm(renamed).hash != first.hash
+    assert [fingerprint(trial) for trial in again] == [fingerprint(trial) for trial in trials], "the name of a file is nothing that anybody gets"
+    assert not any(b"secret" in percept_bytes(step.percept) or "secret" in repr(step.percept) for trial in again for step in trial.steps)
+
+    write_tones(tones.parent)
+    write_sound(tones.parent / "tones" / "2.wav", 99)
+    changed = load_paradigm(tones)
+    assert changed.hash != first.hash
+    assert [fingerprint(compile_trial(changed, {"list_length": 3}, seed)) for seed in range(8)] != [fingerprint(trial) for trial in trials]
+
+
+def test_a_sound_stands_alone_or_beside_anything_that_is_seen(tmp_path: Path) -> None:
+    trial = one_sound(write_tones(tmp_path).parent, "{sound: tones/1.wav}")
+    assert not list(sound_of(trial, -1).primitives())
+    pattern(1).save(tmp_path / "face.png")
+    for seen in ("image: face.png", "letter: A", "together: [{show: {letter: A}, x: 24, y: 48, size: 0.5}]", "blank: white"):
+        stimulus = sound_of(one_sound(tmp_path, f"{{{seen}, sound: tones/1.wav}}"), -1)
+        alone = one_sound(tmp_path, f"{{{seen}}}").steps[-1].percept.for_machine.stimulus
+        assert stimulus.seen == alone
+        assert stimulus.scene() == alone.scene()
+        assert stimulus.words().startswith(alone.words())
+        assert "sound" not in alone.words()
+        assert not stimulus.said_in_words, "nobody has said what is heard"
+
+
+def test_what_is_heard_is_told_apart_by_everything_that_makes_a_sound(tmp_path: Path) -> None:
+    write_tones(tmp_path)
+    forms = ("{sound: tones/1.wav}", "{sound: tones/2.wav}", "{sound: {file: tones/1.wav, volume: 0.5}}", "{letter: A, sound: tones/1.wav}", "{letter: A}")
+    percepts = {percept_bytes(one_sound(tmp_path, form).steps[-1].percept) for form in forms}
+    assert len(percepts) == len(forms)
+
+
+def test_a_display_lasts_as_long_as_its_sound_where_it_says_so(tmp_path: Path) -> None:
+    write_tones(tmp_path)
+    write_sound(tmp_path / "long.wav", ms=612.5)
+    shown = one_sound(tmp_path, "[{letter: A, sound: long.wav, ms: sound}, {blank: {}, ms: 100}]").steps[-1].percept.displays
+    assert [display.ms for display in shown] == [612.5, 100.0]
+
+
+@pytest.mark.parametrize(("form", "save"), [("wav", {}), ("wav", {"subtype": "PCM_24"}), ("wav", {"subtype": "FLOAT"}), ("flac", {}), ("ogg", {})])
+def test_formats_are_read_alike(tmp_path: Path, form: str, save: dict[str, Any]) -> None:
+    write_tones(tmp_path)
+    write_sound(tmp_path / f"own.{form}", 7, ms=250, rate_hz=44100, channels=2, **save)
+    stimulus = sound_of(one_sound(tmp_path, f"{{sound: own.{form}}}"), -1)
+    assert (stimulus.ms, stimulus.channels, stimulus.rate_hz) == (250.0, 2, 44100)
+    samples, rate_hz = samples_of(stimulus.sha256)
+    assert rate_hz == 44100
+    if form == "ogg":
+        assert np.argmax(np.correlate(samples[:, 0], burst(7, 250, 44100, 2)[:, 0], 'same')) == len(samples) // 2, "lossy, but not shifted"
+    else:
+        assert np.abs(samples - burst(7, 250, 44100, 2)).max() < 3.2e-5, "a step of 16 bits"
+
+
+def test_what_goes_out_has_the_samples_and_nothing_else(tmp_path: Path) -> None:
+    write_tones(tmp_path)
+    with soundfile.SoundFile(tmp_path / "named.wav", "w", 48000, 1, "PCM_16") as file:
+        file.title = "the target"
+        file.write(burst(1))
+    assert b"the target" in (tmp_path / "named.wav").read_bytes()
+    stimulus = sound_of(one_sound(tmp_path, "{sound: named.wav}"), -1)
+    made = wav_file(stimulus.sha256)
+    assert b"target" not in made
+    with wave.open(io.BytesIO(made)) as read:
+        assert (read.getnframes(), read.getframerate(), read.getnchannels(), read.getsampwidth()) == (4800, 48000, 1, 2)
+        exact = np.frombuffer(read.readframes(4800), "<i2")
+    assert np.array_equal(exact, soundfile.read(tmp_path / "named.wav", dtype="int16")[0])
+    quiet = np.frombuffer(wav_file(stimulus.sha256, 0.5)[44:], "<i2")
+    assert np.abs(quiet - exact / 2).max() <= 0.5
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _cut_off(path: Path) -> None:
+    write_sound(path, ms=2000)
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def _loud(path: Path) -> None:
+    soundfile.write(path, np.full(100, 1.5, np.float32), 48000, subtype="FLOAT")
+
+
+WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: path.unlink(), "there is no such sound beside the paradigm: .*tone.wav; did you mean 'tones.wav'"),
+    "broken": (_cut_off, "broken"),
+    "text": (lambda path: path.write_text("no sound", encoding="utf-8"), "no sound that could be read"),
+    "empty": (lambda path: write_sound(path, ms=0), "the sound is empty"),
+    "folder": (lambda path: (path.unlink(), path.mkdir()), "it is a folder; a sound is one file"),
+    "surround": (lambda path: write_sound(path, channels=6), "has 6 channels"),
+    "slow": (lambda path: write_sound(path, rate_hz=4000), "4,000 samples a second"),
+    "packed": (lambda path: write_sound(path, subtype="MS_ADPCM"), "MS_ADPCM.*save it as WAV with 16 bits"),
+    "endless": (lambda path: write_sound(path, ms=601_000, rate_hz=8000), "at most 600 s"),
+    "huge": (lambda path: path.write_bytes(bytes(50_000_001)), "50.0 MB"),
+    "loud": (_loud, "beyond full scale"),
+    "outside": (lambda path: (path.unlink(), path.symlink_to("/etc/hostname")), "leads out of the folder"),
+}
+
+
+@pytest.mark.parametrize("wrong", sorted(WRONG))
+def test_a_wrong_file_is_named_with_its_line(tmp_path: Path, wrong: str) -> None:
+    make, says = WRONG[wrong]
+    write_tones(tmp_path)
+    (tmp_path / "tones.wav").write_bytes(b"")
+    write_sound(tmp_path / "tone.wav")
+    make(tmp_path / "tone.wav")
+    with pytest.raises(ParadigmError, match=rf"one.yaml:16 .*show > sound.*tone.wav.*{says}"):
+        one_sound(tmp_path, "{sound: tone.wav}")
+
+
+@pytest.mark.parametrize(
+    ("show", "says"),
+    [
+        ("{sound: ../tones/1.wav}", "one.yaml:16 .*sounds lie in the folder of the paradigm"),
+        ("{sound: song.mp3}", "one.yaml:16 .*a sound file ends in .wav"),
+        ("{sound: '=\"tones/9.wav\"'}", r"one.yaml:16 .*'tones/9.wav' is not among the sounds of this paradigm; did you mean .*sounds: \[tones\]"),
+        ("{sound: {file: tones/1.wav, volume: 2}}", "volume"),
+        ("{sound: {file: tones/1.wav, volume: 0}}", "volume"),
+        ("{sound: tones/1.wav, ms: 90}", "one.yaml:16 .*the sound lasts 100 ms and would be cut off after 90 ms"),
+        ("{letter: A, ms: sound}", "one.yaml:16 .*has no sound"),
+        ("{tone: {}, sound: tones/1.wav}", "one sound"),
+        ("{letter: A, blank: {}, sound: tones/1.wav}", "expected exactly one stimulus"),
+        ("{together: [{show: {sound: tones/1.wav}}]}", "a sound has no place: write it beside 'together'"),
+    ],
+)
+def test_a_wrong_display_is_named_with_its_line(tmp_path: Path, show: str, says: str) -> None:
+    write_tones(tmp_path)
+    with pytest.raises(ParadigmError, match=says):
+        one_sound(tmp_path, show)
+
+
+def test_the_check_finds_sounds_that_are_too_long_in_any_trial(tmp_path: Path) -> None:
+    assert "tones is fine" in check_paradigm(write_tones(tmp_path))
+    write_sound(tmp_path / "tones" / "3.wav", 3, ms=150)
+    with pytest.raises(ParadigmError, match=r"tones.yaml:13 .*ms: the sound lasts 150 ms and would be cut off after 120 ms"):
+        check_paradigm(tmp_path / "tones.yaml")
+
+
+# -- those who cannot hear ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_networks_are_refused_with_the_reason(tmp_path: Path, tones: Path) -> None:
+    paradigm = load_paradigm(tones)
+    stimulus = sound_of(compile_trial(paradigm, {"list_length": 2}, 1))
+    with pytest.raises(SpanLabError, match="networks get pictures or words and hear nothing"):
+        network_frames([stimulus])
+    text = TONES.replace("instructions:", "network: {task: tones, head: 2}\ninstructions:")
+    with pytest.raises(ParadigmError, match=r"network: networks get pictures .*model_steps: 0.*leave out 'network'"):
+        check_paradigm(write_tones(tmp_path / "network", text))
+    signal = text.replace("    record: {serial_position: =number}\n", "    model_steps: 0\n").replace(PROBE, "{letter: A}")
+    assert "is fine" in check_paradigm(write_tones(tmp_path / "signal", signal))
+
+
+def test_every_simulated_agent_takes_it_and_is_scored_as_it_should_be(tmp_path: Path, tones: Path) -> None:
+    paradigm = load_paradigm(tones)
+    sessions = {name: take(tmp_path / "data", paradigm, make_agent(name), 6, seed=2) for name in ("ideal", "capacity:2", "chance")}
+    assert read_responses(sessions["ideal"].folder)["correct"].all()
+    again = take(tmp_path / "data", paradigm, recorded_agent(f"recorded:{sessions['chance'].folder}"), sessions["chance"].plan, 2, like="x")
+    columns = ["trial_id", "answer", "correct", "serial_position", "set_size"]
+    pd.testing.assert_frame_equal(lasting(again.folder)[columns], lasting(sessions["chance"].folder)[columns])
+
+
+# -- sessions ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def old(percept: Percept, number: int) -> Response:
+    return Response("old")
+
+
+def test_a_session_keeps_its_sounds_and_refuses_others(tmp_path: Path, tones: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = start(tmp_path / "data", load_paradigm(tones), Saying(old), 4, source=str(tones)).folder
+    facts = load_paradigm(tones).reader.files
+    assert {path.name for path in (folder / "sounds").iterdir()} == {f"{one.sha256}.wav" for one in facts.values()}
+    assert not (folder / "images").exists()
+    kept = tones.parent.rename(tmp_path / "moved")
+    assert reopen(folder).paradigm.reader.files == facts  # the files of the laboratory are gone: the session has its own
+    kept.rename(tmp_path / "lab")
+    write_sound(tones.parent / "tones" / "2.wav", 50)
+    with pytest.raises(SpanLabError, match=r"tones/2.wav has changed\), so the session cannot go on"):
+        reopen(folder)
+    write_tones(tones.parent)
+    Runner(reopen(folder), Saying(old)).run()
+    assert len(read_responses(folder)) == 4
+    copy = next((folder / "sounds").iterdir())
+    copy.write_bytes(copy.read_bytes() + b"x")
+    with pytest.raises(SpanLabError, match="has changed: it is not the sound tones/"):
+        reopen(folder)
+    monkeypatch.setattr(own_files, "_PLACES", {})
+    with pytest.raises(SpanLabError, match="a sound is missing"):
+        content_of(copy.stem, noun="sound")
+
+
+# -- views -------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_previews_show_that_something_is_heard(tmp_path: Path, tones: Path) -> None:
+    loud, silent = (trial_picture(compile_trial(load_paradigm(path), {"list_length": 2}, 1)) for path in (tones, write_tones(tmp_path / "silent", _silent())))
+    assert loud.size == silent.size
+    assert np.asarray(loud).tobytes() != np.asarray(silent).tobytes(), "a loudspeaker"
+    examples = displays_of(compile_trial(load_paradigm(tones), {"list_length": 2}, 1), 1)
+    assert [type(example.stimulus).name for example in examples] == ["text"], "what is seen; empty screens show nothing"
+
+
+def _silent() -> str:
+    return TONES.replace("sound: {file: \"tones/{=one + 1}.wav\", words: \"sound {=one + 1}\"}", "blank: {}").replace(PROBE, '{text: "?"}')
