@@ -333,7 +333,7 @@ class Agent(ABC):
         """Raise when it cannot take a trial that is introduced so and has so many steps for machines; asked for each kind of trial."""
 
     def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
-        """Raise when one of these displays cannot be seen under its settings; asked for each kind of trial, with what machines get, or with all that people get."""
+        """Raise when one of these displays cannot be seen or heard under its settings; asked for each kind of trial, with all that it gets of it."""
 
     def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
         """Raise when questions of these kinds cannot be answered under its settings."""

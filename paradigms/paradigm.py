@@ -17,8 +17,8 @@ from .language.component_spec import COUNTERS, LevelText, Part, Reader, read_par
 from .language.diagnostics import in_order, listed, show, validated
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.extends import locate, resolve
-from .language.own_files import find_files, recorded_files, with_files
 from .language.limits import MAX_COMBINATIONS, MAX_DRAWS, is_whole
+from .language.own_files import find_files, recorded_files, with_files
 from .language.schema import ANSWER, Adaptive, DatasetDesign, Example, Head, Practice, Quiz, SessionDesign, Source
 from .language.timeline import Node, read_timeline
 from .language.yaml_source import Document, YamlPath, titled

@@ -33,7 +33,6 @@ from .input.keyboard import Backend
 from .input.keymap import Keymap
 from .input.refractory import USUAL, Refractory
 from .pages import between_trials
-from .pages.between_trials import Page
 from .sounding import check_sounds
 from .stage import CanvasSize, Looks, Stage
 from .step_account import time_of
@@ -251,8 +250,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        stage = self._stage
-        if stage is not None:
+        if (stage := self._stage) is not None:
             if stage.late_until is not None and (left := stage.late_until - stage.window.now()) > 0:
                 self.rest(left * 1000.0)
             stage.set_aside()
@@ -282,8 +280,7 @@ class Participant(WindowAgent):
         for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
             self._tell(complaint)
         other = [] if self._display is None else self._display.differences(stage.apparatus(), self._language)
-        problems = [*other, *complaints(durations, stage.window.grid, self._language)]
-        if problems:
+        if problems := [*other, *complaints(durations, stage.window.grid, self._language)]:
             self.page(sentence("window.assistant", self._language), "\n\n".join([*problems, sentence("window.mend", self._language)]))
 
     @override
@@ -393,7 +390,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), Page(text, title, footer, tuple(example), after, progress, least), self._language)
+        between_trials.show(self.open(), between_trials.Page(text, title, footer, tuple(example), after, progress, least), self._language)
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
@@ -405,7 +402,7 @@ class Participant(WindowAgent):
             when the participant presses Escape and leaves.
         """
         labelled = tuple(replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})") for option in options)
-        return between_trials.show(self.open(), Page(text, title, options=labelled), self._language, clicks=clicks)
+        return between_trials.show(self.open(), between_trials.Page(text, title, options=labelled), self._language, clicks=clicks)
 
     @override
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
@@ -420,7 +417,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), Page(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
+        between_trials.show(self.open(), between_trials.Page(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
 
 
 class ParticipantEpisode(WindowEpisode):

@@ -11,6 +11,7 @@ from ...paradigms import AnswerKeys, Display, Percept, Trial, Truth
 from ...paradigms.translation import Words, translated_display
 from .display.lettering import Block, set_text
 from .input.answering import AnswerSheet
+from .sounding import Sounding
 from .stage import Stage
 
 

@@ -144,7 +144,7 @@ class Sounding:
             self._coming = _Scheduled(display, sound, self._speaker.start(sound, at), at, note)
         except SpanLabError as error:
             if isinstance(sound, ShownSound):
-                raise SpanLabError(f"a sound could not be played ({error}): the session stops here, and can go on when the sound device is there again") from None
+                raise SpanLabError(f"a sound could not be played ({error}): the session stops here, and can be resumed with a sound device") from None
             self._silent(error)
 
 
@@ -160,9 +160,8 @@ def check_sounds(stimuli: Iterable[Stimulus], speaker: Speaker | None = None) ->
     SpanLabError
         when no sound can be played on this machine: a session that has to be heard is never silent.
     """
-    if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
-        if (why := no_sound() if speaker is None else speaker.trouble()) is not None:
-            raise SpanLabError(
-                f"the paradigm plays sounds, and none can be played here ({why}): connect headphones or loudspeakers, make them the system's sound output, "
-                "and see that no other program keeps them to itself"
-            )
+    if any(isinstance(stimulus, ShownSound) for stimulus in stimuli) and (why := no_sound() if speaker is None else speaker.trouble()) is not None:
+        raise SpanLabError(
+            f"the paradigm plays sounds, and none can be played here ({why}): connect headphones or loudspeakers, make them the system's sound output, "
+            "and see that no other program keeps them to itself"
+        )

@@ -147,7 +147,7 @@ class DisplayPart:
         if self.as_long_as_sound:
             return round(sound.ms, 3)
         if ms is not None and sound.ms > ms + _LONGER_MS:
-            why = f"the sound lasts {sound.ms:,.0f} ms and would be cut off after {ms:,.0f} ms: make the display longer (ms: sound is as long as the sound), or cut it"
+            why = f"the sound lasts {sound.ms:,.0f} ms and would be cut off after {ms:,.0f} ms: make the display longer (ms: sound), or cut the sound"
             raise ParadigmError([self.reader.document.problem((*self.path, "ms"), why)])
         return ms
 

@@ -66,6 +66,10 @@ class Loudspeaker(Protocol):
         ...
 
 
+def _not_loaded(*arguments: Any) -> Any:
+    raise SpanLabError("the sound device is not open")
+
+
 def seconds_of(sound: Audible) -> float:
     """How long a sound lasts."""
     return sound.ms / 1000
@@ -106,7 +110,8 @@ class Speaker:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._audio: Any = None
+        #: Psychtoolbox's PsychPortAudio, once it is loaded
+        self._audio: Callable[..., Any] = _not_loaded
         self._clock: Callable[[], float] = now
         self._master = -1
         self._rate = 0
@@ -223,8 +228,8 @@ class Speaker:
         if self._master < 0:
             return {}
         status = self._status()
-        devices = self.call("GetDevices", None, int(status["OutDeviceIndex"])) if status["OutDeviceIndex"] >= 0 else []
-        device = devices[0] if isinstance(devices, list) and devices else devices or {}
+        found: Any = self.call("GetDevices", None, int(status["OutDeviceIndex"]))
+        device: dict[str, Any] = found[0] if isinstance(found, list) else found
         return {
             "backend": BACKEND,
             "version": str(self.call("Version").get("version", "")),

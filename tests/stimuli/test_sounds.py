@@ -117,7 +117,7 @@ def test_formats_are_read_alike(tmp_path: Path, form: str, save: dict[str, Any])
     samples, rate_hz = samples_of(stimulus.sha256)
     assert rate_hz == 44100
     if form == "ogg":
-        assert np.argmax(np.correlate(samples[:, 0], burst(7, 250, 44100, 2)[:, 0], 'same')) == len(samples) // 2, "lossy, but not shifted"
+        assert np.argmax(np.correlate(samples[:, 0], burst(7, 250, 44100, 2)[:, 0], "same")) == len(samples) // 2, "lossy, but not shifted"
     else:
         assert np.abs(samples - burst(7, 250, 44100, 2)).max() < 3.2e-5, "a step of 16 bits"
 
@@ -272,4 +272,4 @@ def test_previews_show_that_something_is_heard(tmp_path: Path, tones: Path) -> N
 
 
 def _silent() -> str:
-    return TONES.replace("sound: {file: \"tones/{=one + 1}.wav\", words: \"sound {=one + 1}\"}", "blank: {}").replace(PROBE, '{text: "?"}')
+    return TONES.replace('sound: {file: "tones/{=one + 1}.wav", words: "sound {=one + 1}"}', "blank: {}").replace(PROBE, '{text: "?"}')
