@@ -142,8 +142,9 @@ class Speaker:
             with _quiet():
                 from psychtoolbox import GetSecs, PsychPortAudio
 
-                PsychPortAudio("Verbosity", 1)
-                self._audio, self._clock = PsychPortAudio, GetSecs
+                library: Any = PsychPortAudio  # it declares no types
+                library("Verbosity", 1)
+                self._audio, self._clock = library, GetSecs
                 self._open()
         except ImportError as error:
             raise SpanLabError(f"Psychtoolbox, which plays sounds, cannot be loaded ({error})") from None

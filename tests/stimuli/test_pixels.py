@@ -20,7 +20,7 @@ RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[Health
 
 
 def test_every_registered_stimulus_is_tested() -> None:
-    assert {*PARAMETERS, "image"} == set(STIMULI)  # images need files: test_images.py
+    assert {*PARAMETERS, "image", "sound"} == set(STIMULI)  # these need files: test_images.py, test_sounds.py
 
 
 @settings(RELAXED, max_examples=60)
