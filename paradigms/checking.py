@@ -55,7 +55,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     combinations = paradigm.combinations()
     problems: dict[tuple[str, str], Problem] = {}
     kinds: dict[ResponseKind, None] = {}
-    heard = ""
+    deaf = ""
     look = _Look(paradigm)
     compiled = failures = work = drawn_of = 0
     every = [*itertools.islice(itertools.product(range(_SEEDS), combinations, GENERATORS), _MAX_TRIALS), *_random_levels(paradigm, combinations)]
@@ -63,7 +63,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
         try:
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-            heard = heard or (_heard_by_networks(trial) if paradigm.network is not None else "")
+            deaf = deaf or (_not_heard_by_networks(trial) if paradigm.network is not None else "")
             if generator == GENERATORS[0]:
                 inspect(paradigm, trial)
                 if index in (0, _SEEDS):
@@ -81,8 +81,8 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
         problems.setdefault((problem.where, problem.key), problem)
     for problem in (*_dead_keys(paradigm, kinds), *_not_for_networks(paradigm, kinds)):
         problems.setdefault((problem.where, problem.key), problem)
-    if heard:
-        problem = paradigm.reader.document.problem(("network",), f"{heard}; or leave out 'network'")
+    if deaf:
+        problem = paradigm.reader.document.problem(("network",), f"{deaf}; or leave out 'network'")
         problems.setdefault((problem.where, problem.key), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
@@ -176,7 +176,7 @@ def _stimuli(step: Step) -> Iterator[Stimulus]:
     return (display.stimulus for percept in step.percepts for display in percept.displays)
 
 
-def _heard_by_networks(trial: Trial) -> str:
+def _not_heard_by_networks(trial: Trial) -> str:
     """Why no network can take a trial that has sounds; empty where none is for machines."""
     try:
         refuse_sounds((step.percept.for_machine.stimulus for step in trial.steps if is_model_step(step.percept)), "networks")

@@ -27,8 +27,8 @@ def translated(stimulus: Stimulus, words: Words) -> Stimulus:
     """A stimulus as people see it whose language has these words: a text among them is replaced, and everything else is as it was."""
     if isinstance(stimulus, Lines) and stimulus.text in words:
         return Lines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
-    if isinstance(stimulus, ShownSound) and (seen := translated(stimulus.seen, words)) is not stimulus.seen:
-        return stimulus.model_copy(update={"seen": seen})
+    if isinstance(stimulus, ShownSound) and (visual := translated(stimulus.visual, words)) is not stimulus.visual:
+        return stimulus.model_copy(update={"visual": visual})
     return stimulus
 
 

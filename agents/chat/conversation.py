@@ -146,13 +146,13 @@ class Conversation:
         stimulus, settings = percept.for_machine.stimulus, self._settings
         parts: list[Part] = []
         check_said(stimulus, settings)
-        seen = stimulus.seen if isinstance(stimulus, ShownSound) else stimulus
+        visual = stimulus.visual if isinstance(stimulus, ShownSound) else stimulus
         if settings.view != "image":
-            parts.append(Text(seen.words().strip("\n")))
+            parts.append(Text(visual.words().strip("\n")))
         if settings.view != "words":
-            parts.append(Picture(seen, step, settings.image_px, settings.image_detail, example))
+            parts.append(Picture(visual, step, settings.image_px, settings.image_detail, example))
         if isinstance(stimulus, ShownSound):
-            parts.append(Text(stimulus.heard()))
+            parts.append(Text(stimulus.sound_words()))
         return tuple(parts)
 
     def ask(self, kind: ResponseKind, asked: str = "") -> None:
@@ -247,12 +247,12 @@ def check_said(stimulus: Stimulus, settings: ChatSettings) -> None:
     SpanLabError
         which says what to do.
     """
-    seen = stimulus.seen if isinstance(stimulus, ShownSound) else stimulus
+    visual = stimulus.visual if isinstance(stimulus, ShownSound) else stimulus
     if isinstance(stimulus, ShownSound) and not stimulus.description:
         raise SpanLabError("a display has a sound without words, and this model reads what is heard: give the sound 'words', which say what is heard in it")
-    if settings.view == "words" and not seen.said_in_words:
+    if settings.view == "words" and not visual.said_in_words:
         raise SpanLabError(
-            f"the display '{seen.name}' has an image without words, and this model reads words: give it 'words', which say what is seen in the image, "
+            f"the display '{visual.name}' has an image without words, and this model reads words: give it 'words', which say what is seen in the image, "
             "or use a model that sees (--chat view=image)"
         )
 

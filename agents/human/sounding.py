@@ -59,7 +59,7 @@ class Sounding:
     now : the window's clock
     ms : turns a time on it into ms on the session's
     rings : whether tones are shown as rings
-    silent : told why a tone cannot be played any more
+    silent : called with the reason why a tone cannot be played any more
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class Sounding:
         self._coming: _Scheduled | None = None
         self._there: _Scheduled | None = None
 
-    def wanted(self, display: Display) -> bool:
+    def to_schedule(self, display: Display) -> bool:
         """Whether a display has a sound that has not been scheduled."""
         return audible(display.stimulus, self._rings()) is not None and (self._coming is None or self._coming.display is not display)
 
     def foresee(self, display: Display, at: float) -> None:
         """A display is going to come on at a time (s), where nobody answers before."""
-        if at - self._now() <= AHEAD and self.wanted(display):
+        if at - self._now() <= AHEAD and self.to_schedule(display):
             self._schedule(display, at)
 
     def due(self, display: Display, at: float, near: float) -> None:

@@ -60,7 +60,7 @@ class Player:
         self._cleared: float | None = None
         self._begun: OnScreen | None = None
         #: what is known of the sound of the display that has come on last
-        self._heard: dict[str, Any] | None = None
+        self._sound_note: dict[str, Any] | None = None
         #: whether anything of the trial but fixation and empty screens has been seen
         self._item_seen = False
         self._sounding = Sounding(stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound)
@@ -184,7 +184,7 @@ class Player:
         if within is not None:
             self.stage.window.on_flip(within)
         at = self.stage.replace(on, draw)
-        self._heard = self._sounding.came(at)
+        self._sound_note = self._sounding.came(at)
         if self.marker is not None:
             self.marker.landed(at)
         return at
@@ -192,7 +192,7 @@ class Player:
     def _await_sound(self, first: Display) -> None:
         """Before a trial: schedule the sound of its first display, and wait until that is due."""
         grid = self.stage.window.grid
-        if self.stage.on is not None or not self._sounding.wanted(first):
+        if self.stage.on is not None or not self._sounding.to_schedule(first):
             return
         refreshes = grid.frames(FIRST_AHEAD * 1000)
         at = max(grid.due, self.stage.window.now()) + refreshes * grid.period
@@ -204,10 +204,10 @@ class Player:
 
     def _note_sound(self, step: StepAccount, index: int) -> None:
         """Put what is known of the sound of a display on the record of its step."""
-        if self._heard is not None:
-            self._heard["display"] = index + 1
-            step.notes.setdefault("sounds", []).append(self._heard)
-            self._heard = None
+        if self._sound_note is not None:
+            self._sound_note["display"] = index + 1
+            step.notes.setdefault("sounds", []).append(self._sound_note)
+            self._sound_note = None
 
     def _account(self, percept: Percept, index: int, sink: list[Shown]) -> OnScreen:
         ms = time_of(percept, index)
@@ -221,7 +221,7 @@ class Player:
         step.ended_by = step.ended_by if step.gone_on else None
         step.gone_on = False
         at = self.stage.replace(self._account(step.percept, index, step.shown), lambda: self._draw(step, display, first=True))
-        self._heard = self._sounding.came(at)
+        self._sound_note = self._sounding.came(at)
         self._note_sound(step, index)
         if step.sheet is None and display.ms is None:
             self.stage.tell("go on", at)

@@ -31,8 +31,8 @@ def recorded_files(data: Mapping[str, Any]) -> dict[str, FileFacts]:
     return {name: facts for kind in KINDS for name, facts in _recorded(data.get(kind.nouns), kind).items()}
 
 
-def _recorded(kept: Any, kind: type[FileFacts]) -> dict[str, FileFacts]:
-    facts = {str(name): kind.recorded(value) for name, value in kept.items()} if isinstance(kept, dict) else {}
+def _recorded(records: Any, kind: type[FileFacts]) -> dict[str, FileFacts]:
+    facts = {str(name): kind.recorded(value) for name, value in records.items()} if isinstance(records, dict) else {}
     return {} if None in facts.values() else {name: fact for name, fact in facts.items() if fact is not None}
 
 
@@ -51,7 +51,7 @@ def find_files(data: Mapping[str, Any], folder: Path, report: Report) -> dict[st
     folder : in which its file lies
     report : takes what is wrong with a file, and where it is named
     """
-    return {name: facts for kind in KINDS for name, facts in _Search(kind, data, folder, report).found().items()}
+    return {name: facts for kind in KINDS for name, facts in _Search(kind, data, folder, report).files().items()}
 
 
 class _Search:
@@ -60,10 +60,10 @@ class _Search:
     def __init__(self, kind: type[FileFacts], data: Mapping[str, Any], folder: Path, report: Report) -> None:
         self._kind, self._data, self._folder, self._report = kind, data, folder, report
         self._declared = data.get(kind.nouns)
-        self._found: dict[str, FileFacts] = {}
-        self._seen: set[str] = set()
+        self._files: dict[str, FileFacts] = {}
+        self._checked: set[str] = set()
 
-    def found(self) -> dict[str, FileFacts]:
+    def files(self) -> dict[str, FileFacts]:
         """What is known of each file, by name."""
         kind, folder = self._kind, self._folder
         for name, path in _displayed(self._data.get("timeline"), ("timeline",), kind.noun):
@@ -85,20 +85,20 @@ class _Search:
                 self._report(path, f"there is no folder {folder / entry}{_alike(folder / entry)}")
             else:
                 self._look(entry, path, True)
-        if len(self._seen) > MAX_FILES:
+        if len(self._checked) > MAX_FILES:
             self._report((kind.nouns,), f"more than {MAX_FILES} {kind.nouns}; name only those that the paradigm uses")
-        return dict(sorted(self._found.items()))
+        return dict(sorted(self._files.items()))
 
     def _look(self, name: str, path: YamlPath, must_exist: bool) -> None:
         kind, folder, declared = self._kind, self._folder, self._declared
-        if name in self._seen:
+        if name in self._checked:
             return
         problem = name_problem(name, kind)
         if problem or (not must_exist and not _is_file(folder / name)):
             if must_exist and path[0] != "timeline":  # what is wrong with a name in a display is said by the display
                 self._report(path, problem)
             return
-        self._seen.add(name)
+        self._checked.add(name)
         try:
             if not (folder / name).resolve().is_relative_to(folder.resolve()):
                 raise ValueError(f"the file is a link that leads out of the folder of the paradigm; copy the {kind.noun} there")
@@ -109,7 +109,7 @@ class _Search:
             facts = kind.read(folder / name)
             if isinstance(declared, dict) and name in declared and kind.recorded(declared[name]) != facts:
                 raise ValueError(f"the {kind.noun} has changed: its SHA-256 is {facts.sha256} now, and another one is declared")
-            self._found[name] = facts
+            self._files[name] = facts
         except (ValueError, OSError) as error:
             self._report(path, f"'{name}': {error}")
 
@@ -123,10 +123,10 @@ def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
         when one of them is missing or broken.
     """
     problems: list[str] = []
-    found = find_files(data, folder, lambda path, message: problems.append(message)) if isinstance(data, dict) else {}
+    files = find_files(data, folder, lambda path, message: problems.append(message)) if isinstance(data, dict) else {}
     if problems:
         raise SpanLabError(problems[0])
-    return {name: facts.sha256 for name, facts in found.items()}
+    return {name: facts.sha256 for name, facts in files.items()}
 
 
 def _declared(value: Any, key: str) -> Iterator[tuple[str, YamlPath]]:

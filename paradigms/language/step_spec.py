@@ -70,8 +70,8 @@ class DisplayPart:
         self.always: Display | None = None  # what it is in every trial, once it has been built
         self.sound: Part[Stimulus] | None = None  # beside another stimulus
         self.as_long_as_sound = False
-        self.heard = isinstance(value, dict) and SOUND in value
-        if isinstance(value, dict) and self.heard and any(key != SOUND and key in STIMULI for key in value):
+        self.has_sound = isinstance(value, dict) and SOUND in value
+        if isinstance(value, dict) and self.has_sound and any(key != SOUND and key in STIMULI for key in value):
             self.sound = Part(reader, STIMULI.get(SOUND), value[SOUND], (*path, SOUND), variables)
             value = {key: inner for key, inner in value.items() if key != SOUND}
             if "tone" in value:
@@ -96,7 +96,7 @@ class DisplayPart:
             return
         if value == SOUND:
             self.as_long_as_sound = True
-            if not self.heard:
+            if not self.has_sound:
                 self.reader.report(path, "the display has no sound that it could be as long as: give a number of ms, or add 'sound'")
             return
         if isinstance(value, dict):
@@ -128,7 +128,7 @@ class DisplayPart:
         if self.sound is not None:
             sound = self._bound(self.sound.build(env))
             assert isinstance(sound, ShownSound)
-            stimulus = sound.model_copy(update={"seen": stimulus})
+            stimulus = sound.model_copy(update={"visual": stimulus})
         if isinstance(stimulus, ShownSound):
             ms = self._with_sound(stimulus, ms)
         display = Display(stimulus, ms, self.for_machines)

@@ -169,7 +169,7 @@ def _seen(step: Step) -> list[ExampleDisplay]:
     if step.feedback is not None:
         return []
     asks = percept.ask.kind if percept.ask is not None else None
-    pictured = [display.stimulus.seen if isinstance(display.stimulus, ShownSound) else display.stimulus for display in percept.displays]
+    pictured = [display.stimulus.visual if isinstance(display.stimulus, ShownSound) else display.stimulus for display in percept.displays]
     stimuli = [stimulus for stimulus in pictured if not isinstance(stimulus, Tone)]
     shown = [stimulus for stimulus in stimuli if stimulus != Blank.model_validate({})]
     if asks is not None and not shown:

@@ -267,7 +267,7 @@ class Sheet:
             self._variants(frame, x, y, side)
         else:
             self.image.paste(drawn(frame.stimulus.scene(), side), (x, y))
-            if isinstance(frame.stimulus, Tone) or (isinstance(frame.stimulus, ShownSound) and isinstance(frame.stimulus.seen, Blank)):
+            if isinstance(frame.stimulus, Tone) or (isinstance(frame.stimulus, ShownSound) and isinstance(frame.stimulus.visual, Blank)):
                 self._loudspeaker(x + side / 2, y + side / 2, side / CANVAS)
             elif isinstance(frame.stimulus, ShownSound):
                 self._loudspeaker(x + side * 0.1, y + side * 0.1, side / CANVAS / 2)

@@ -78,7 +78,7 @@ class ShownSound(_Heard):
     frames: int
     rate_hz: int
     channels: int
-    seen: Annotated[Stimulus, PlainSerializer(_written)] = Blank.model_validate({})
+    visual: Annotated[Stimulus, PlainSerializer(_written)] = Blank.model_validate({})
 
     @property
     def ms(self) -> float:
@@ -87,22 +87,22 @@ class ShownSound(_Heard):
 
     @override
     def primitives(self) -> Iterable[Primitive]:
-        return self.seen.primitives()
+        return self.visual.primitives()
 
     @override
     def background(self) -> Colour:
-        return self.seen.background()
+        return self.visual.background()
 
     @property
     @override
     def said_in_words(self) -> bool:
-        return bool(self.description) and self.seen.said_in_words
+        return bool(self.description) and self.visual.said_in_words
 
     @override
     def words(self) -> str:
-        return f"{self.seen.words()}\n{self.heard()}"
+        return f"{self.visual.words()}\n{self.sound_words()}"
 
-    def heard(self) -> str:
+    def sound_words(self) -> str:
         """What a reader without ears is told of the sound."""
         return f"A sound is played for {self.ms / 1000:.3g} s{': ' + self.description if self.description else '.'}"
 

@@ -88,8 +88,8 @@ class _Track:
 
     @property
     def onset(self) -> float | None:
-        found = self.status
-        began = found["StartTime"] if found["State"] != 1 else 0.0  # 1: waits for its time
+        status = self.status
+        began = status["StartTime"] if status["State"] != 1 else 0.0  # 1: waits for its time
         return began - self.speaker.ahead() if began > 0 else None
 
     def move(self, at: float) -> None:
@@ -229,8 +229,8 @@ class Speaker:
         if self._master < 0:
             return {}
         status = self._status()
-        found: Any = self.call("GetDevices", None, int(status["OutDeviceIndex"]))
-        device: dict[str, Any] = found[0] if isinstance(found, list) else found
+        devices: Any = self.call("GetDevices", None, int(status["OutDeviceIndex"]))
+        device: dict[str, Any] = devices[0] if isinstance(devices, list) else devices
         return {
             "backend": BACKEND,
             "version": str(self.call("Version").get("version", "")),
@@ -312,7 +312,7 @@ def _quiet() -> Iterator[None]:
     """Keep what sound libraries print straight to the terminal out of it; what matters is said in one sentence."""
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
+    copies = [os.dup(1), os.dup(2)]
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 1)
@@ -321,7 +321,7 @@ def _quiet() -> Iterator[None]:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for stream, copy in zip((1, 2), kept, strict=True):
+        for stream, copy in zip((1, 2), copies, strict=True):
             os.dup2(copy, stream)
             os.close(copy)
         os.close(nowhere)

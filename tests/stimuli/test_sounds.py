@@ -87,7 +87,7 @@ def test_a_sound_stands_alone_or_beside_anything_that_is_seen(tmp_path: Path) ->
     for seen in ("image: face.png", "letter: A", "together: [{show: {letter: A}, x: 24, y: 48, size: 0.5}]", "blank: white"):
         stimulus = sound_of(one_sound(tmp_path, f"{{{seen}, sound: tones/1.wav}}"), -1)
         alone = one_sound(tmp_path, f"{{{seen}}}").steps[-1].percept.for_machine.stimulus
-        assert stimulus.seen == alone
+        assert stimulus.visual == alone
         assert stimulus.scene() == alone.scene()
         assert stimulus.words().startswith(alone.words())
         assert "sound" not in alone.words()

@@ -1,8 +1,17 @@
-"""Sounds at the window, on a virtual clock: scheduled for the very refresh of their display wherever it is known ahead, and noted as they were reported."""
+"""Sounds at the window, on a virtual clock: scheduled for the very refresh of their display wherever it is known ahead, and noted as they were reported; and
+in a real window, played by a real sound library to a sound server without a loudspeaker, and recorded there."""
 
 from __future__ import annotations
 
+import ctypes.util
+import importlib.util
+import json
+import shutil
+import statistics
+import subprocess
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +30,10 @@ from spanlab.stimuli.render.speaker import Audible, Speaker, seconds_of, wavefor
 
 NINE = Choice.model_validate({"options": 9, "layout": "3x3"})
 BLANK, CROSS = Blank.model_validate({}), Fixation.model_validate({})
+BENCH = Path(__file__).resolve().parents[2] / "helpers" / "sounds" / "sound_bench.py"
+LACKING = [name for name in ("jackd", "Xvfb") if shutil.which(name) is None]
+LACKING += [name for name in ("psychtoolbox", "psychopy") if importlib.util.find_spec(name) is None]
+LACKING += [] if ctypes.util.find_library("jack") else ["libjack"]
 #: how long the device needs at least, from being told to the sound (s)
 LATENCY = 0.02
 
@@ -178,3 +191,15 @@ def test_tones_come_and_go_without_a_click() -> None:
     assert abs(wave[0]).max() < 1e-6
     assert abs(wave[-1]).max() < 0.01
     assert 0.99 < wave.max() <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(LACKING) or not sys.platform.startswith("linux"), reason=f"needs a JACK sound server and a window: {', '.join(LACKING) or 'Linux'}")
+def test_what_is_heard_is_the_file_at_the_time_that_is_recorded() -> None:
+    """How late sounds are on this machine is measured, and not judged: others are busy on it. What is recorded must agree with what was heard."""
+    found = json.loads(subprocess.run([sys.executable, str(BENCH), "12"], stdout=subprocess.PIPE, check=True, timeout=200).stdout)
+    assert found["facts"]["backend"] == "Psychtoolbox PsychPortAudio"
+    assert found["facts"]["declared_latency_ms"] > 0
+    assert statistics.median(found["alike"]) > 0.999, "the samples of the file, and nothing else"
+    assert abs(statistics.median(found["lag_ms"])) < 50, "heard when the record says; the clock of a server that was kept waiting takes seconds to settle"
+    assert len(found["after_display_ms"]) == 12
