@@ -54,6 +54,20 @@ def _how_long(paradigm: Paradigm) -> str:
     return f"duration: about {minutes(session.seconds)} for {session.trials:,.0f} trials ({session.grounds}){more}; pages and pauses are not counted"
 
 
+def _sounds(paradigm: Paradigm) -> list[str]:
+    """How many sounds there are, and whether this computer can play them."""
+    from ...stimuli.render.speaker import no_sound
+    from ...stimuli.sound_files import SoundFacts
+
+    sounds = [facts for facts in paradigm.reader.files.values() if isinstance(facts, SoundFacts)]
+    if not sounds:
+        return []
+    why = no_sound()
+    here = "this computer can play them" if why is None else f"this computer cannot play them ({why}), so sessions at the window are refused here"
+    shortest, longest = min(sound.ms for sound in sounds), max(sound.ms for sound in sounds)
+    return [f"sounds: {len(sounds)} files of {shortest:,.0f} to {longest:,.0f} ms; {here}"]
+
+
 def _check_language(language: str, files: list[Path]) -> None:
     """What a language lacks, in SpanLab and in paradigms; an error when it lacks anything."""
     from ...core.locale import missing_sentences
@@ -91,6 +105,7 @@ def _paradigm_checked(source: str | Path) -> str:
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
     lines = [
         _how_long(paradigm),
+        *_sounds(paradigm),
         *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
         *(f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)),
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...agents.base import WindowAgent
-from ...agents.human.browser.agent import check_answerable_at_page
+from ...agents.human.browser.agent import check_answerable_at_page, check_displays_at_page
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import USUAL, Refractory
 from ...core.atomic_files import append_line
@@ -156,14 +156,16 @@ class Offer(Protocol):
 
 
 def _check_questions(paradigm: Paradigm, plan: Sequence[PlannedTrial], generator: Generator, keys: KeySetting) -> None:
-    """Check that a page has what it takes to answer, with the keys of the session.
+    """Check that a page can show the trials, and has what it takes to answer, with the keys of the session.
 
     Raises
     ------
     SpanLabError
         with what it lacks.
     """
-    kinds = dict.fromkeys(kind for planned in one_of_each(plan) for kind in planned.compile(paradigm, generator).kinds)
+    trials = [planned.compile(paradigm, generator) for planned in one_of_each(plan)]
+    check_displays_at_page(display.stimulus for trial in trials for step in trial.steps for percept in step.percepts for display in percept.displays)
+    kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
     check_answerable_at_page([kind.with_keys(AnswerKeys(custom=dict(keys.own))) for kind in kinds])
 
 

@@ -13,23 +13,26 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
+from command_line import Run
 from image_paradigms import pattern
 from session_tools import Saying, lasting, start, take
 from sound_paradigms import TONES, burst, write_sound, write_tones
 
 from spanlab.agents.base import Response
+from spanlab.agents.human import Participant
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, paradigm_from_data, percept_bytes
+from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, paradigm_from_data, percept_bytes, plan_session
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.compile import fingerprint
 from spanlab.paradigms.preview.example import displays_of
 from spanlab.paradigms.preview.sheet import trial_picture
-from spanlab.sessions import Runner, read_responses, reopen
+from spanlab.sessions import Request, Runner, begin, read_responses, reopen
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.stimuli import own_files
 from spanlab.stimuli.kinds.sounds import ShownSound
 from spanlab.stimuli.own_files import content_of
+from spanlab.stimuli.render import speaker
 from spanlab.stimuli.render.fast.batch import network_frames
 from spanlab.stimuli.sound_files import samples_of, wav_file
 
@@ -273,3 +276,31 @@ def test_previews_show_that_something_is_heard(tmp_path: Path, tones: Path) -> N
 
 def _silent() -> str:
     return TONES.replace('sound: {file: "tones/{=one + 1}.wav", words: "sound {=one + 1}"}', "blank: {}").replace(PROBE, '{text: "?"}')
+
+
+# -- the command line --------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_check_says_whether_this_computer_can_play_them(tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speaker, "no_sound_card", lambda: True)
+    speaker._tried.cache_clear()
+    status, out, _ = run("check", str(tones))
+    assert status == 0
+    assert "sounds: 4 files of 100 to 100 ms; this computer cannot play them (this machine has no sound card), so sessions at the window are refused" in out
+
+
+def test_a_session_at_the_window_is_refused_before_it_begins_where_nothing_can_be_heard(
+    tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(speaker, "no_sound_card", lambda: True)
+    speaker._tried.cache_clear()
+    plan = plan_session(load_paradigm(tones), seed=1, trials=2)
+    with pytest.raises(SpanLabError, match=r"the paradigm plays sounds, and none can be played here \(this machine has no sound card\)"):
+        begin(tmp_path / "data", load_paradigm(tones), Participant(width_cm=34.0), plan, Request(seed=1))
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_server_for_browsers_refuses_it_before_anybody_comes(tones: Path, run: Run) -> None:
+    status, _, complaint = run("serve", str(tones), "--data", "sessions")
+    assert status != 0
+    assert "a page in a browser does not play sounds from files; take the session at the window (spanlab run)" in complaint
