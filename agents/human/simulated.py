@@ -18,32 +18,31 @@ from ..base import AgentOptions, Option, Response, TrialContext
 from ..oracles import Observer, make_observer
 from .display.file import DisplayFile
 from .display.theme import ThemeName
-from .input.answering import CONFIRM_KEYS, TURN_KEYS, UNKNOWN, UNKNOWN_KEYS
+from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
 from .input.keyboard import Backend
 from .input.refractory import USUAL, Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
 from .participant import Participant, ParticipantEpisode
+from .simulation import (
+    AFTER_REFRACTORY_MS,
+    ANSWER_MS,
+    GO_ON_MS,
+    NEXT_MARK_MS,
+    NEXT_TURN_MS,
+    Decisions,
+    drawn_seconds,
+    reaction_times,
+    turning_keys,
+)
 from .stage import CanvasSize, Stage
 from .trial_player import GO_ON_AFTER, Player
 from .triggers.sender import TriggerSender
 
 #: How questions are answered that keys and the mouse can answer.
 Answers = Literal["both", "keys", "mouse"]
-#: Reaction times are ex-Gaussian: (mean and standard deviation of the Gaussian part, mean of the exponential part), in ms.
-ANSWER_MS = (650.0, 90.0, 180.0)
-#: From one mark to the next, when several make the answer.
-NEXT_MARK_MS = (330.0, 50.0, 90.0)
-#: From one key that moves a mark on a dial to the next.
-NEXT_TURN_MS = (110.0, 15.0, 20.0)
-#: To a display that is self-paced without a question, and to a page.
-GO_ON_MS = (700.0, 100.0, 200.0)
 #: Width of the screen at which it sits, where nothing is said of it.
 SCREEN_CM = 34.0
-#: No answer comes earlier than this, whatever the speed.
-FASTEST_MS = 60.0
-#: So long after the refractory times have passed, an answer to a self-paced question comes at the earliest: they count from the flip, as the window has it.
-AFTER_REFRACTORY_MS = 10.0
 #: An answer to a question with a window comes at least so long before it closes.
 BEFORE_CLOSE_MS = 60.0
 
@@ -172,13 +171,7 @@ class SimulatedParticipant(Participant):
             "seed": self._seed,
             "speed": self._speed,
             "answers": self._answers,
-            "reaction_times": {
-                "distribution": "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided by speed",
-                "answer_ms": list(ANSWER_MS),
-                "next_mark_ms": list(NEXT_MARK_MS),
-                "go_on_ms": list(GO_ON_MS),
-                "fastest_ms": FASTEST_MS,
-            },
+            "reaction_times": reaction_times(),
         }
 
     # -- keys and clicks -------------------------------------------------------------------------------------------------------------------------
@@ -204,9 +197,7 @@ class SimulatedParticipant(Participant):
 
     def seconds(self, distribution: tuple[float, float, float]) -> float:
         """One ex-Gaussian time, in seconds."""
-        mean, deviation, tail = distribution
-        ms = (self._random.normal(mean, deviation) + self._random.exponential(tail)) / self._speed
-        return max(FASTEST_MS, ms) / 1000.0
+        return drawn_seconds(self._random, distribution, self._speed)
 
     def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
         """What to do from the onset of a question on, so that the answer is ``value``."""
@@ -291,18 +282,6 @@ class SimulatedParticipant(Participant):
         return InputEvent(x=x, y=y, hold=hold)
 
 
-def turning_keys(dial: Dial, value: int) -> list[str]:
-    """The keys that move the mark from where it begins to a value; where it is there already, one forth and one back."""
-    count, by_step = len(dial.values), {steps: key for key, steps in TURN_KEYS.items()}
-    left = (dial.values.index(value) - dial.start + count // 2) % count - count // 2
-    if left == 0:
-        return [by_step[1], by_step[-1]]
-    coarse = round(left / 10)
-    keys = [by_step[10 if coarse > 0 else -10]] * abs(coarse)
-    fine = left - 10 * coarse
-    return keys + [by_step[1 if fine > 0 else -1]] * abs(fine)
-
-
 class SimulatedEpisode(ParticipantEpisode):
     """One trial of the simulated participant. Among its notes, ``injected_ms`` is when keys and clicks were made, from the onset of the step."""
 
@@ -317,8 +296,7 @@ class SimulatedEpisode(ParticipantEpisode):
     ) -> None:
         super().__init__(player, keys, sender, words)
         self._agent = agent
-        self._memory = agent.observer.fresh(seed)
-        self._guess = np.random.RandomState([seed % 2**32, 1])
+        self._decisions = Decisions(agent.observer, seed)
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
@@ -330,10 +308,7 @@ class SimulatedEpisode(ParticipantEpisode):
             when keys can no longer be pressed.
         """
         assert truth is not None, "the runner hands the truth to declared oracles"
-        value = self._memory.choose(percept, truth)
-        agent, ask = self._agent, percept.ask
-        if ask is not None and value is None and ask.window_ms is None:
-            value = ask.kind.guess(self._guess)  # the window waits until there is an answer
+        value, agent = self._decisions.value(percept, truth), self._agent
         percept = self.as_asked(percept)
         ask = percept.ask
         agent.plan = agent.answer_plan(ask, value) if ask is not None and value is not None else None

@@ -198,12 +198,10 @@ def serve(
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab serve")
-    import uvicorn
-
     from ...analysis.data.timing import timing_in_short
     from ...sessions.online.board import MonitorBoard
     from ...sessions.online.offers import Looks, Offer, ParadigmOffer, StudyOffer
-    from ...sessions.online.server import MOST_BYTES, make_app
+    from ...sessions.online.serving import make_server
     from ...sessions.online.visits import VisitDesk
     from ...sessions.studies.study import is_study, load_study
 
@@ -238,18 +236,6 @@ def serve(
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
     desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most)
     board = MonitorBoard(desk, timing_in_short)
-    config = uvicorn.Config(
-        make_app(desk, board),
-        host=host,
-        port=port,
-        log_level="error",
-        ws_max_size=MOST_BYTES,
-        ws_ping_interval=5.0,
-        ws_ping_timeout=10.0,
-        limit_concurrency=4 * most + 200,
-        timeout_graceful_shutdown=2,
-        server_header=False,
-    )
     shown = f"[{host}]" if ":" in host else host
     print(f"{offer.title}: http://{shown}:{port}/?participant=ID  (Ctrl-C ends it)", flush=True)
     print(f"for the assistant alone: http://{shown}:{port}/monitor#{board.token}", flush=True)
@@ -259,7 +245,7 @@ def serve(
             "the time less precisely (docs/online.md)",
             file=sys.stderr,
         )
-    server = uvicorn.Server(config)
+    server = make_server(desk, board, host, port)
     try:
         server.run()
     except SystemExit:

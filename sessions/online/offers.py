@@ -19,9 +19,9 @@ from ...core.locale import sentence
 from ...paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm
 from ...paradigms.compile import one_of_each
 from ...stimuli.render.palette import PaletteName
-from ..chosen_trials import plan_trials
+from ..chosen_trials import ChosenTrials, plan_trials
 from ..key_mapping import KeySetting, key_request
-from ..people import seed_for, session_names
+from ..people import SessionSeed, seed_for, session_names
 from ..record.reader import read_session
 from ..runner import Runner
 from ..session import Request, Session, begin, complete, reopen, session_stem, utc_now
@@ -177,6 +177,7 @@ class ParadigmOffer:
     ----------
     source : of the paradigm: its name in the library, or a file
     data : folder for sessions
+    given : the trials of everybody who comes; None for trials of everybody's own
     """
 
     source: str
@@ -191,6 +192,7 @@ class ParadigmOffer:
     looks: Looks = Looks()
     phones: bool = True
     drop_out_s: float | None = None
+    given: ChosenTrials | None = None
 
     @property
     def title(self) -> str:
@@ -209,7 +211,7 @@ class ParadigmOffer:
         offer = cls(source, data, load_paradigm(source), **more)  # type: ignore[arg-type]
         if offer.language not in offer.paradigm.instructions:
             raise SpanLabError(f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are {', '.join(offer.paradigm.instructions)}")
-        chosen = plan_trials(source, 1, None, offer.trials, offer.design)
+        chosen = offer.given or plan_trials(source, 1, None, offer.trials, offer.design)
         _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
         return offer
 
@@ -247,8 +249,11 @@ class ParadigmOffer:
         return None
 
     def _begin(self, participant: str, agent: WindowAgent) -> Session:
-        seed = seed_for(self.data, self.paradigm.name, participant)
-        chosen = plan_trials(self.source, seed.seed, None, self.trials, self.design)
+        if self.given is not None:
+            seed, chosen = SessionSeed(self.given.seed), self.given
+        else:
+            seed = seed_for(self.data, self.paradigm.name, participant)
+            chosen = plan_trials(self.source, seed.seed, None, self.trials, self.design)
         extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
         request = Request(
             chosen.seed, chosen.generator, participant, chosen.design, self.language, self.pilot, self.practice, None, source=self.source, extra=extra

@@ -17,17 +17,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ...agents.human.browser.channel import TooMuchError
+from ...agents.human.browser.channel import REPLACED, TooMuchError
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from .board import MonitorBoard
 from .messages import Event, Hello, read_message
 from .visits import Refusal, Visit, VisitDesk
 
-#: a message of a page is no longer than this (bytes)
-MOST_BYTES = 256 * 1024
-#: a page sends so many messages, with so many characters in all, in so many seconds at most
-_MOST_MESSAGES, _MOST_TEXT, _WITHIN_S = 600, 4 * 2**20, 10.0
+#: a message of a page has no more characters than this; what is many times as long (bytes) is not even read
+MOST_CHARACTERS, UNREAD_BYTES = 256 * 1024, 2**20
+#: a page sends so many messages, with so many characters in all, in so many seconds at most: those of a whole trial, after the line was cut for that long
+_MOST_MESSAGES, _MOST_TEXT, _WITHIN_S = 2_500, 4 * 2**20, 10.0
 #: a page says who it is within so many seconds
 _HELLO_S = 15.0
 
@@ -64,7 +64,7 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     ----------
     board : what the assistant's page shows; there is no such page without one
     """
-    there = page_files()
+    there, lines = page_files(), set[_Line]()
 
     def file(name: str) -> Response:
         if name not in there:
@@ -88,7 +88,15 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
         return _nothing() if content is None else Response(content, media_type="image/png", headers=_SAFE)
 
     async def visit(socket: WebSocket) -> None:
-        await _Line(desk, socket).serve()
+        line = _Line(desk, socket)
+        if len(lines) >= most_lines(desk.most):
+            await line.turn_away()
+            return
+        lines.add(line)
+        try:
+            await line.serve()
+        finally:
+            lines.discard(line)
 
     async def monitor(request: Request) -> Response:
         return file("monitor.html") if board is not None else _nothing()
@@ -114,6 +122,11 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
         ],
         exception_handlers={404: lambda request, error: _nothing(), 405: lambda request, error: _nothing(), Exception: fault},
     )
+
+
+def most_lines(most: int) -> int:
+    """How many connections there are at most, where so many people may take part at the same time: also those that have not said yet who they are."""
+    return 4 * most + 200
 
 
 def _nothing() -> Response:
@@ -158,7 +171,7 @@ class _Line:
             visit = joined
             while True:
                 text = await self._socket.receive_text()
-                message = read_message(text)
+                message = None if len(text) > MOST_CHARACTERS else read_message(text)
                 if self._too_much(len(text)) or message is None or isinstance(message, Hello):
                     await self._refuse("stopped")
                     return
@@ -179,6 +192,13 @@ class _Line:
                 visit.channel.detach(send)
             writing.cancel()
 
+    async def turn_away(self) -> None:
+        """Tell the page that there are too many; it tries again by itself."""
+        await self._socket.accept()
+        title, text = (sentence(f"online.{name}", self._desk.offer.language) for name in ("no_room_title", "full"))
+        await self._socket.send_json({"type": "refused", "title": title, "texts": [text], "final": False})
+        await self._socket.close(1013)
+
     def _too_much(self, size: int) -> bool:
         """Whether the page sends more than a page does, with a message of this size."""
         since, count, sizes = self._window
@@ -195,6 +215,9 @@ class _Line:
         while True:
             message = await self._out.get()
             try:
+                if message["type"] == REPLACED:
+                    await self._socket.close(1000)
+                    return
                 await self._socket.send_text(json.dumps(message, ensure_ascii=False, allow_nan=False))
             except (RuntimeError, WebSocketDisconnect):
                 return

@@ -36,6 +36,9 @@ _ROOM_S = 2.0
 #: bytes of events of one session that came too late to count
 _MOST_UNFINISHED = 16 * 2**20
 
+#: a page connects so often in so many seconds at most
+_MOST_LINES, _LINES_WITHIN_S = 120, 60.0
+
 #: makes somebody who sits at a page; others than people in tests
 Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAgent]
 
@@ -105,6 +108,7 @@ class Visit:
         self._began = time.time()
         self._turn_away = turn_away
         self._keeping = threading.Lock()
+        self._joined: deque[float] = deque(maxlen=_MOST_LINES)
         self.thread = threading.Thread(target=self._run, name=f"visit of {hello.participant}", daemon=True)
 
     @property
@@ -112,6 +116,14 @@ class Visit:
         """Where the participant is now."""
         what, title = self.channel.doing
         return Presence(self.channel.in_use, _PLACES.get(what, title), self._began)
+
+    def may_join(self) -> bool:
+        """Whether the page may connect once more; it is counted."""
+        now = time.monotonic()
+        if len(self._joined) == _MOST_LINES and now - self._joined[0] < _LINES_WITHIN_S:
+            return False
+        self._joined.append(now)
+        return True
 
     @property
     def over(self) -> bool:
@@ -261,7 +273,8 @@ class VisitDesk:
         #: people who were told that there is no place for them, since the server was started
         self.turned_away = 0
         self._print = say
-        self._seat, self._most, self._most_new, self._patience = seat, most, most_new or 2 * most, patience_s
+        self.most = most
+        self._seat, self._most_new, self._patience = seat, most_new or 2 * most, patience_s
         self._frames = FrameStore()
         self._lock = threading.Lock()
         self._visits: dict[str, Visit] = {}
@@ -294,7 +307,7 @@ class VisitDesk:
 
         screen = hello.screen.screen()
         if screen.small and not self.offer.phones:
-            return refusal("phone", final=True)
+            return refusal("phone", "phone_title", final=True)
         with self._lock:
             visit = self._visits.get(hello.participant)
             if visit is not None and visit.channel.in_use and not visit.channel.belongs_to(hello.instance):
@@ -304,11 +317,13 @@ class VisitDesk:
                 while self._begun and now - self._begun[0] > 60:
                     self._begun.popleft()
                 self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
-                if len(self._visits) >= self._most or len(self._begun) >= self._most_new:
+                if len(self._visits) >= self.most or len(self._begun) >= self._most_new:
                     return refusal("full", "no_room_title")
                 self._begun.append(now)
                 visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away)
                 self._visits[hello.participant] = visit
+            if not visit.may_join():
+                return refusal("often", "no_room_title")
             visit.screen = screen
             send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})
             visit.channel.attach(send, hello.instance, hello.last if hello.epoch == visit.channel.epoch else 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spanlab.agents.human.input.answering import TURN_KEYS, AnswerSheet, Press
-from spanlab.agents.human.simulated import turning_keys
+from spanlab.agents.human.simulation import turning_keys
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Continuous
 from spanlab.stimuli.colour_wheel import lab_of, linear_rgb, wheel_colour

@@ -25,9 +25,9 @@ from ...interruptions import TrialCut
 from ..display.theme import THEMES, ThemeName
 from ..input.answering import Press
 from ..input.refractory import USUAL, Refractory
-from .channel import Channel
+from .channel import RELOADED, Channel
 from .frames import FrameStore, TrialPictures, example_picture, png
-from .messages import choices, paragraphs, theme_colours, trial_message, words
+from .messages import Beginning, choices, paragraphs, theme_colours, trial_message, words
 from .reports import EndReport, StepReading, StepReport, checked
 from .screen import PageScreen
 
@@ -240,21 +240,33 @@ class BrowserParticipant(WindowAgent):
     @override
     def start(self, context: TrialContext) -> BrowserEpisode:
         self.language = context.language
-        return BrowserEpisode(self, context.keys, context.words)
+        return BrowserEpisode(self, context.keys, context.words, cuts=not context.questionnaire)
 
-    def send_trial(self, steps: Sequence[Sequence[Percept]]) -> tuple[int, int]:
-        """Send all that may be seen of a trial, before it begins. Returns the number of the command, and the width of the pictures in pixels."""
+    def send_trial(self, steps: Sequence[Sequence[Percept]], cuts: bool = True, beginning: Beginning | None = None) -> tuple[int, int]:
+        """Send all that may be seen of a trial, before it begins. Returns the number of the command, and the width of the pictures in pixels.
+
+        Parameters
+        ----------
+        cuts : whether an interruption cuts the trial off
+        beginning : where a page goes on that was loaded anew; None for a trial that begins
+        """
         made = TrialPictures(self.frames, self.screen().canvas_px, self.palette)
-        message = trial_message(steps, made, self.language, self.rest_ms, self.refractory)
+        message = trial_message(steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning())
         self._publish(made.pictures)
-        return self.channel.command("trial", {**message, "canvas_px": made.size_px, **self._manner()}), made.size_px
+        send = self.channel.command if beginning is None else self.channel.again
+        return send("trial", {**message, "canvas_px": made.size_px, **self._manner()}), made.size_px
 
 
 class BrowserEpisode(WindowEpisode):
-    """One trial at a page."""
+    """One trial at a page.
 
-    def __init__(self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None) -> None:
-        self._agent = agent
+    Parameters
+    ----------
+    cuts : whether an interruption cuts the trial off; a questionnaire goes on with the question under way
+    """
+
+    def __init__(self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None, cuts: bool = True) -> None:
+        self._agent, self._cuts = agent, cuts
         self._keys, self._texts = keys or AnswerKeys(), texts or {}
         self._steps: list[list[Percept]] = []
         self._asked: list[list[Percept]] = []
@@ -267,7 +279,7 @@ class BrowserEpisode(WindowEpisode):
         """Send the whole trial: the page plays it by itself, but for what depends on the server's verdict."""
         self._steps = [list(alternatives) for alternatives in steps]
         self._asked = [[self._as_asked(percept) for percept in alternatives] for alternatives in steps]
-        self._command, self._size_px = self._agent.send_trial(self._asked)
+        self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts)
 
     def _as_asked(self, percept: Percept) -> Percept:
         percept = translated_percept(percept, self._texts)
@@ -289,21 +301,30 @@ class BrowserEpisode(WindowEpisode):
         self._place += 1
         place = self._place
         which = self._steps[place].index(percept)
+        self.about_to_play()
         if place == 0:
             channel.add("begin", {"trial": self._command}, begins=True)
         elif len(self._steps[place]) > 1:
             channel.add("verdict", {"trial": self._command, "step": place, "show": which})
-        try:
-            report: StepReport = checked(StepReport, channel.wait(self._command, "step", place))
-        except TrialCut:
-            self._cut(which)
-            raise
+        reloads = 0
+        while True:
+            try:
+                report: StepReport = checked(StepReport, channel.wait(self._command, "step", place))
+                break
+            except TrialCut as cut:
+                if self._cuts or cut.why != RELOADED:
+                    self._cut(which)
+                    raise
+            reloads += 1
+            self._go_on_from(place, which)
         if self._reading is not None:
             self._reading.complete(report.closing, report.earlier)
         reading = StepReading(self._asked[place][which], report, agent.ended_by, agent.refractory)
         self._reading = reading
-        if place == 0:
+        if place == 0 or reloads:
             reading.notes["canvas_px"] = self._size_px
+        if reloads:
+            reading.notes["reloaded"] = reloads
         agent.ended_by = reading.ended_by
         if not reading.agrees:
             agent.disagreements += 1
@@ -312,6 +333,21 @@ class BrowserEpisode(WindowEpisode):
             raise TrialCut("page and server disagree")
         agent.disagreements = 0
         return reading.response()
+
+    def about_to_play(self) -> None:
+        """Called when the page is about to play a step, and once more where it begins that step anew."""
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """The number of the command that the page carries out, and that of the step."""
+        return self._command, self._place
+
+    def _go_on_from(self, place: int, which: int) -> None:
+        """The page was loaded anew: it shows the step under way once more, and goes on from there."""
+        self._agent.ended_by = None  # its time is one of the page before
+        self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts, Beginning(place, which))
+        self.about_to_play()
+        self._agent.channel.add("begin", {"trial": self._command}, begins=True)
 
     def _cut(self, which: int) -> None:
         """What the page has told of the step in which it cut the trial off."""

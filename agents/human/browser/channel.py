@@ -21,6 +21,10 @@ from ...interruptions import TrialCut
 Send = Callable[[Mapping[str, Any]], None]
 #: a page tells so many events of one trial or page at most, and so many that were acknowledged are known when they come again
 _MOST_PENDING, _MOST_NAMES = 2_000, 20_000
+#: the type of the last message to a connection whose page has opened another one
+REPLACED = "replaced"
+#: why a trial cannot count any more of which the page was loaded anew
+RELOADED = "reloaded"
 #: seconds between two looks at whether the page is still there
 _LOOK_S = 1.0
 
@@ -94,6 +98,17 @@ class Channel:
         """Have the page do something else than before; what it has told until now is on the disk, and acknowledged. Returns the number of the command."""
         with self._changed:
             self._acknowledge(list(self._pending))
+            self._clear()
+            return self._add(what, content)
+
+    def again(self, what: str, content: Mapping[str, Any]) -> int:
+        """Have a page that was loaded anew do the rest of what it did. What it has told of it is not acknowledged yet: it may not be on the disk.
+
+        Returns
+        -------
+        the number of the command
+        """
+        with self._changed:
             self._clear()
             return self._add(what, content)
 
@@ -229,9 +244,11 @@ class Channel:
         """
         with self._changed:
             anew = instance != self._instance
+            if self._send is not None and self._send is not send:
+                self._send({"type": REPLACED})
             self._send, self._instance = send, instance
             if anew and self._begun:
-                self._cut, self._begun = "reloaded", False
+                self._cut, self._begun = RELOADED, False
                 self._open.clear()
             for message in self._open:
                 if anew or message["c"] > last:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from ....core.locale import sentence
@@ -58,16 +58,41 @@ class Pictures(Protocol):
         ...
 
 
-def trial_message(steps: Sequence[Sequence[Percept]], made: Pictures, language: str, rest_ms: float | None, refractory: Refractory) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a page begins a trial.
+
+    Parameters
+    ----------
+    first : number of the step
+    show : which of the percepts that may be shown in it
+    """
+
+    first: int = 0
+    show: int = 0
+
+
+def trial_message(
+    steps: Sequence[Sequence[Percept]],
+    made: Pictures,
+    language: str,
+    rest_ms: float | None,
+    refractory: Refractory,
+    cuts: bool = True,
+    beginning: Beginning = Beginning(),
+) -> dict[str, Any]:
     """A trial as the page plays it.
 
     Parameters
     ----------
     steps : of each step what may be shown: one percept, or one for each verdict on the answer before
     made : makes pictures known to the page
+    cuts : whether an interruption cuts the trial off
     """
     return {
         "rest_ms": rest_ms,
+        "cuts": cuts,
+        **asdict(beginning),
         "steps": [[percept_message(percept, made, language) for percept in alternatives] for alternatives in steps],
         "refractory": refractory.record(),
         "acknowledge_ms": ACKNOWLEDGE * 1000,

@@ -59,7 +59,7 @@ class DisplayReport(_Report):
 
 
 class Absence(_Report):
-    """A time in which the page had no focus."""
+    """A time in which the page had no focus, or in which a step was paused."""
 
     at: _Ms
     until: _Ms
@@ -83,6 +83,7 @@ class StepReport(_Report):
     Parameters
     ----------
     presses : in the order of their times
+    left_out : how often a key that lay down repeated itself beyond what is told
     complete : whether the page takes the question for answered
     earlier : presses that happened before this step came on, and were passed on after the step before was told
     closing : the end of the display before, where the step before was told while it was on the screen
@@ -90,12 +91,14 @@ class StepReport(_Report):
     interval_ms : the empty screen before the trial
     waited_ms : for the server's verdict
     waited_frames : until no answer could come any more
+    paused : when the step was paused: the display was covered, or the page hidden
     changes : of the screen, since the report before
     tone : how a tone was given
     """
 
     displays: Annotated[list[DisplayReport], Field(min_length=1, max_length=1000)]
     presses: _Presses
+    left_out: _Frames = 0
     complete: bool = False
     earlier: _Presses = []
     closing: DisplayReport | None = None
@@ -104,6 +107,7 @@ class StepReport(_Report):
     waited_ms: _Ms | None = None
     waited_frames: _Frames = 0
     absences: Annotated[list[Absence], Field(max_length=1000)] = []
+    paused: Annotated[list[Absence], Field(max_length=1000)] = []
     left_fullscreen: bool = False
     changes: Annotated[list[ScreenChange], Field(max_length=1000)] = []
     tone: Literal["sound (Web Audio)", "ring"] | None = None
@@ -146,16 +150,18 @@ class StepReading:
     def __init__(self, percept: Percept, report: StepReport, before: Press | None, refractory: Refractory) -> None:
         if len(report.displays) > len(percept.displays):
             raise SpanLabError("the page showed more displays than the step has: the session ends here, and can be resumed")
-        self._displays = report.displays
+        self._displays, self._paused = report.displays, report.paused
         onset = report.displays[0].onset / 1000.0
         sheet = None if percept.ask is None else AnswerSheet(percept.ask, onset)
         self._step = StepAccount(percept, onset, sheet, [], before=before)
         self._refractory = refractory
-        self.shown: list[Shown] = [_shown(percept, number, one) for number, one in enumerate(report.displays)]
+        self.shown: list[Shown] = [_shown(percept, number, one, report.paused) for number, one in enumerate(report.displays)]
         self.notes: dict[str, Any] = {}
         self._note(report)
         for press in report.presses:
             self._take(press)
+        if sheet is not None:
+            sheet.paused = self._paused_until(None)
         if sheet is not None and self._step.over:
             self._step.ended_by = sheet.answered_by
         self.agrees = sheet is None or sheet.complete == report.complete
@@ -175,6 +181,10 @@ class StepReading:
             self.notes["waited_for_verdict_ms"] = round(report.waited_ms, 3)
         if report.waited_frames:
             self.notes["waited_frames"] = report.waited_frames
+        if report.left_out:
+            self.notes["repeats_left_out"] = report.left_out
+        if report.paused:
+            self.notes["paused"] = [_away(pause, onset) for pause in report.paused]
         if report.absences:
             self.notes["focus_lost"] = [_away(absence, onset) for absence in report.absences]
         if report.tone is not None:
@@ -194,12 +204,17 @@ class StepReading:
         step, press = self._step, told.press()
         sheet = step.sheet
         if sheet is not None:
+            sheet.paused = self._paused_until(told.t)
             if sheet.closes is None and not sheet.complete and self._refractory.holds_off(press, step.before, step.onset):
                 sheet.refuse(press, TOO_SOON)
             elif sheet.take(press) == "late":
                 self.notes.update(sheet.notes())
             return
         self.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(press, told.display)})
+
+    def _paused_until(self, at: float | None) -> float:
+        """For how long (s) the step was paused before a moment; altogether where none is given."""
+        return sum(pause.until - pause.at for pause in self._paused if at is None or pause.at <= at) / 1000.0
 
     def _go_on(self, press: Press, number: int) -> str:
         step = self._step
@@ -216,7 +231,7 @@ class StepReading:
     def complete(self, closing: DisplayReport | None, earlier: Sequence[PressReport]) -> None:
         """What is known of the step once the one after it has begun."""
         if closing is not None:
-            self.shown[-1] = _shown(self._step.percept, len(self.shown) - 1, closing)
+            self.shown[-1] = _shown(self._step.percept, len(self.shown) - 1, closing, self._paused)
         ask = self._step.percept.ask
         for told in earlier:
             press = told.press()
@@ -239,13 +254,16 @@ class StepReading:
             return Response(None, None, raw, "omitted", self.notes)
         if not ask.kind.allows(value):
             return Response(None, None, {**raw, "value": value}, "invalid", self.notes)
-        rt = None if sheet.answered_at is None else round((sheet.answered_at - sheet.onset) * 1000.0, 3)
+        # after a pause the time since the onset is not a reaction time
+        timed = sheet.answered_at is not None and not sheet.paused
+        rt = round((sheet.answered_at - sheet.onset) * 1000.0, 3) if timed and sheet.answered_at is not None else None
         return Response(value, rt, raw, "answered", self.notes)
 
 
-def _shown(percept: Percept, number: int, report: DisplayReport) -> Shown:
-    """How a display was shown; for 0 ms as long as its end is not known."""
-    shown_ms = 0.0 if report.end is None else report.end - report.onset
+def _shown(percept: Percept, number: int, report: DisplayReport, paused: Sequence[Absence]) -> Shown:
+    """How a display was shown, without the time for which it was covered; for 0 ms as long as its end is not known."""
+    end = report.onset if report.end is None else report.end
+    shown_ms = end - report.onset - sum(max(0.0, min(pause.until, end) - max(pause.at, report.onset)) for pause in paused)
     return Shown(
         planned_ms=time_of(percept, number),
         onset_ms=round(report.onset, 3),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from chromium import Chromium, Tab
+from chromium import Chromium, Tab, Warp
 from page_bench import data_folder, hands_of, served
 
 from spanlab.core.locale import sentence
@@ -120,7 +120,7 @@ def walk(
             look_at(stage, tab)
 
     with served(StudyOffer.checked(load_study(file), data_folder(folder)), "capacity:2") as server, browser.window() as tab:
-        tab.warp()
+        clock = Warp(tab)
         tab.screen(*size, ratio, touch=touch)
         tab.open(server.address("P07"))
         tab.until("document.querySelector('#sheet button') !== null && document.fonts.status === 'loaded'")
@@ -135,8 +135,8 @@ def walk(
             what, _, where = str(look["waits"]).partition(" ")
             if look["stage"] and what == "answer" and server.agents:
                 command, _, step = where.partition(":")
-                plan = server.agents[-1].plans.get((int(command), int(step)))
-            phase = "" if plan is None else f"{type(plan[0].kind).name} {len(plan[0].kind.surface().regions)}"
+                plan = server.agents[-1].decisions.get((int(command), int(step)))
+            phase = "" if plan is None else f"{type(plan.ask.kind).name} {len(plan.ask.kind.surface().regions)}"
             once(stage_of({**look, **more}, more["heading"], phase), tab)
             if plan is not None and "trial: text 31" in seen and not paused and phase.startswith("text"):
                 paused.append(True)
@@ -147,7 +147,7 @@ def walk(
             return False
 
         for age in ("abc", "31"):
-            hands = hands_of(tab, server, "touch" if touch else "mouse", {"age": age, "handedness": "left", "language": language})
+            hands = hands_of(tab, server, "touch" if touch else "mouse", {"age": age, "handedness": "left", "language": language}, clock)
             hands.meanwhile = (lambda look: meanwhile(look) or "abc" in str(look["text"])) if age == "abc" else meanwhile
             text = hands.go()
             if age == "abc":

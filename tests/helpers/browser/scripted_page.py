@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from collections.abc import Mapping
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from typing import Any, Protocol
 
-from spanlab.agents.human.browser.channel import Channel, PageEvent
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from spanlab.agents.human.browser.channel import PageEvent
 from spanlab.agents.human.browser.screen import ScreenReport
 
 FRAME = 1000 / 60
@@ -17,6 +23,77 @@ SCREEN = {
     **{"hz": 60.0, "measured": True, "touch": False, "fullscreen": False, "isolated": True, "browser": "scripted"},
 }
 SCREEN_REPORT = ScreenReport.model_validate(SCREEN)
+
+
+def hello(participant: str = "P01", **more: Any) -> dict[str, Any]:
+    """How a page introduces itself."""
+    return {"type": "hello", "participant": participant, "session": "", "instance": "a" * 24, "epoch": "", "last": 0, "screen": SCREEN, **more}
+
+
+def until(what: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    last = time.monotonic() + 120
+    while not what():
+        assert time.monotonic() < last
+        time.sleep(0.01)
+
+
+class Link(Protocol):
+    """The link of a page to its session: a channel, or a real connection to a server."""
+
+    epoch: str
+
+    def attach(self, send: Callable[[Mapping[str, Any]], None], instance: str, last: int) -> None: ...
+    def detach(self, send: Callable[[Mapping[str, Any]], None]) -> None: ...
+    def take(self, event: PageEvent) -> None: ...
+
+
+class Wire:
+    """A real connection to a server, as a page has it."""
+
+    def __init__(self, port: int, participant: str = "P01") -> None:
+        self.epoch, self._port, self._participant = "", port, participant
+        #: why the server does not let the page in or has ended the connection, and with which code it was closed
+        self.refused: Mapping[str, Any] | None = None
+        self.code: int | None = None
+        self.closed = threading.Event()
+        self._open = ExitStack()
+        self._hearing: threading.Thread | None = None
+
+    def attach(self, send: Callable[[Mapping[str, Any]], None], instance: str, last: int) -> None:
+        address, origin = f"ws://127.0.0.1:{self._port}/visit", Origin(f"http://127.0.0.1:{self._port}")
+        self._open.close()  # a page has one connection
+        if self._hearing is not None:
+            self._hearing.join(10)
+        self.refused = self.code = None
+        self._socket = self._open.enter_context(connect(address, origin=origin, max_size=2**24, open_timeout=60, ping_interval=None))
+        self.closed.clear()
+        self._hearing = threading.Thread(target=self._hear, args=(send,), daemon=True)
+        self._hearing.start()
+        self.send(json.dumps(hello(self._participant, instance=instance, last=last, epoch=self.epoch)))
+
+    def _hear(self, send: Callable[[Mapping[str, Any]], None]) -> None:
+        with suppress(ConnectionClosed):
+            while True:
+                message = json.loads(self._socket.recv())
+                if message["type"] == "welcome":
+                    self.epoch = message["epoch"]
+                elif message["type"] == "refused":
+                    self.refused = message
+                send(message)
+        self.code = self._socket.protocol.close_code
+        self.closed.set()
+
+    def send(self, text: str) -> None:
+        with suppress(ConnectionClosed):
+            self._socket.send(text)
+
+    def take(self, event: PageEvent) -> None:
+        told = {"epoch": event.epoch, "c": event.command, "kind": event.kind, "place": event.place, "body": event.body}
+        self.send(json.dumps({"type": "event", "id": event.name, **told}))
+
+    def detach(self, send: Callable[[Mapping[str, Any]], None]) -> None:
+        self._open.close()
 
 
 def press_for(surface: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -37,7 +114,7 @@ class ScriptedPage:
     stop_before : called with what the page is about to tell; true keeps it silent from then on
     """
 
-    def __init__(self, channel: Channel, instance: str = "a" * 24) -> None:
+    def __init__(self, channel: Link, instance: str = "a" * 24) -> None:
         self.channel, self.instance = channel, instance
         #: every message, as it went over the line
         self.lines: list[str] = []
@@ -86,7 +163,7 @@ class ScriptedPage:
         elif what == "choose":
             self.tell(c, "choice", {"name": message["options"][0]["name"]})
         elif what == "trial":
-            self._trial, self._place = message, 0
+            self._trial, self._place = message, message["first"]
         elif what == "begin":
             self._play()
         elif what == "verdict":
@@ -96,9 +173,9 @@ class ScriptedPage:
             self.over.set()
 
     def _play(self) -> None:
-        steps = self._trial["steps"]
-        while self._place < len(steps) and (self._place == 0 or len(steps[self._place]) == 1):
-            self._step(0)
+        steps, first = self._trial["steps"], self._trial["first"]
+        while self._place < len(steps) and (self._place == first or len(steps[self._place]) == 1):
+            self._step(self._trial["show"] if self._place == first else 0)
         if self._place == len(steps):
             self.tell(self._trial["c"], "end")
 
@@ -124,3 +201,16 @@ class ScriptedPage:
         many = 1 if not surface["several"] else surface["take"] or 1
         presses = [{**press_for(surface, number), "t": at + 20 * number} for number in range(many)]
         return [*presses, {"device": "key", "key": "return", "t": at + 20 * many}] if surface["several"] else presses
+
+
+class TrialPage(ScriptedPage):
+    """A page that does something before it tells the answers of a trial."""
+
+    before_trial: Callable[[int], None] = staticmethod(lambda number: None)
+    begun = 0
+
+    def _play(self) -> None:
+        if self._place == 0:
+            self.begun += 1
+            self.before_trial(self.begun)
+        super()._play()

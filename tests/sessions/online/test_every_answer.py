@@ -12,11 +12,12 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
-from chromium import Chromium, chromium
+from chromium import Chromium, Warp, chromium
 from image_paradigms import write_faces
 from page_bench import at_window, data_folder, hands_of, served, unmeasured
 from paradigm_texts import old_or_new
 
+from spanlab.agents.human.browser.hands import By
 from spanlab.paradigms import list_paradigms
 from spanlab.paradigms.compile import one_of_each
 from spanlab.sessions.chosen_trials import plan_trials
@@ -112,16 +113,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
         yield running
 
 
-def ways(source: str) -> list[str]:
+def ways(source: str) -> list[By]:
     """By what the questions of a paradigm can be answered; fingers find a button for each key."""
     chosen = plan_trials(source, 1)
     surfaces = [kind.surface() for planned in one_of_each(chosen.plan) for kind in planned.compile(chosen.paradigm, chosen.generator).kinds]
     by_keys = any(surface.keys or surface.dial is not None for surface in surfaces)
     by_mouse = any(surface.clickable or surface.several for surface in surfaces)
-    return [*(["keys"] if by_keys else []), *(["mouse"] if by_mouse else []), "touch"]
+    possible: list[tuple[By, bool]] = [("keys", by_keys), ("mouse", by_mouse), ("touch", True)]
+    return [by for by, is_possible in possible if is_possible]
 
 
-def visit(folder: Path, browser: Chromium, source: str, by: str, trials: int, warped: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+def visit(folder: Path, browser: Chromium, source: str, by: By, trials: int, warped: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of a visit, and that of the same answers at the window.
 
     Parameters
@@ -131,12 +133,11 @@ def visit(folder: Path, browser: Chromium, source: str, by: str, trials: int, wa
     data = data_folder(folder)
     (size, ratio), offer = SCREENS[by], ParadigmOffer.checked(source, data, trials=trials, practice=False)
     with served(offer, OBSERVER) as server, browser.window() as tab:
-        if warped:
-            tab.warp()
+        clock = Warp(tab) if warped else None
         tab.screen(*size, ratio, touch=by == "touch")
         tab.open(server.address("P01"))
         tab.until("document.querySelector('#sheet button') !== null")
-        assert "Thank you" in hands_of(tab, server, by).go()
+        assert "Thank you" in hands_of(tab, server, by, clock=clock).go()
         assert (tab.complaints, server.said) == ([], [])
     (session,) = data.iterdir()
     return unmeasured(session), unmeasured(at_window(session, folder / "window", OBSERVER))
@@ -147,8 +148,12 @@ def visit(folder: Path, browser: Chromium, source: str, by: str, trials: int, wa
 def test_the_response_table_is_that_of_the_same_answers_at_the_window(tmp_path: Path, browser: Chromium, repository: Path, name: str) -> None:
     source = own(name, tmp_path, repository) if name in OWN else name
     by = ways(source)
+
+    def table(way: By) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return visit(tmp_path / way, browser, source, way, 2 if name in OWN else 1)
+
     with ThreadPoolExecutor(len(by)) as people:
-        tables = list(people.map(lambda way: visit(tmp_path / way, browser, source, way, 2 if name in OWN else 1), by))
+        tables = list(people.map(table, by))
     for here, there in tables:
         assert len(here) > 0
         pd.testing.assert_frame_equal(here, there)
@@ -156,7 +161,7 @@ def test_the_response_table_is_that_of_the_same_answers_at_the_window(tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "by"), [("vsr", "touch"), ("cd", "keys"), ("corsi", "mouse"), ("operation_span", "keys"), ("nback_verbal_feedback", "keys")])
-def test_also_by_the_clock_of_the_computer(tmp_path: Path, browser: Chromium, name: str, by: str) -> None:
+def test_also_by_the_clock_of_the_computer(tmp_path: Path, browser: Chromium, name: str, by: By) -> None:
     here, there = visit(tmp_path, browser, name, by, 1, warped=False)
     assert len(here) > 0
     pd.testing.assert_frame_equal(here, there)

@@ -19,10 +19,11 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
-from chromium import Chromium, Tab, chromium
-from page_bench import Hands, data_folder, hands_of, served
+from chromium import Chromium, Lines, Tab, chromium
+from page_bench import data_folder, hands_of, served
 
-from spanlab.paradigms import Ask, load_paradigm, plan_session
+from spanlab.agents.human.browser.hands import Decision, Hands
+from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import read_responses
 from spanlab.sessions.online.offers import ParadigmOffer
@@ -160,25 +161,27 @@ def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_a
     kills = [str(kill) for kill in random.permutation(["server"] * 8 + ["reload"] * 6 + ["browser"] * 6)]
     done, sent, acknowledged = 0, dict[str, dict[str, Any]](), set[str]()
 
-    def plan(command: int, step: int) -> tuple[Ask, Any]:
-        return ASK, (command + step) % 9
+    def decided(command: int, step: int) -> Decision:
+        return Decision(ASK, (command + step) % 9)
 
-    def look_at(tab: Tab) -> None:
+    def look_at(tab: Tab, lines: Lines) -> None:
         tab.evaluate("0")
-        sent.update({one["id"]: one for one in tab.sent if one["type"] == "event"})
-        acknowledged.update(name for one in tab.received if one["type"] == "ack" for name in one["n"])
+        sent.update({one["id"]: one for one in lines.sent if one["type"] == "event"})
+        acknowledged.update(name for one in lines.received if one["type"] == "ack" for name in one["n"])
 
     with running(data, port, trials) as server:
         browser = Chromium(tmp_path / "chromium")
         try:
-            tab = opened(browser.tab(), address)
+            tab = browser.tab()
+            lines = Lines(tab)
+            opened(tab, address)
             while True:
-                hands = Hands(tab, plan, by="mouse")
+                hands = Hands(tab, decided, by="mouse")
                 after = time.monotonic() + float(random.uniform(1.0, 6.0))
                 more = done < len(kills)
                 hands.meanwhile = lambda look, after=after, more=more: more and look["stage"] and time.monotonic() > after
                 text = hands.go()
-                look_at(tab)
+                look_at(tab, lines)
                 if "Thank you" in text and done == len(kills):
                     break
                 assert done < len(kills), text
@@ -194,8 +197,10 @@ def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_a
                     for lock in (tmp_path / "chromium").glob("Singleton*"):
                         lock.unlink()
                     browser = Chromium(tmp_path / "chromium")
-                    tab = opened(browser.tab(), address)
-            look_at(tab)
+                    tab = browser.tab()
+                    lines = Lines(tab)
+                    opened(tab, address)
+            look_at(tab, lines)
         finally:
             browser.close()
     (folder,) = data.iterdir()

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
-from scripted_page import SCREEN, ScriptedPage
+from scripted_page import ScriptedPage, TrialPage, hello, until
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -34,17 +34,6 @@ from spanlab.sessions.online.visits import Visit, VisitDesk, person
 from spanlab.sessions.record.reader import read_events
 
 HERE = {"origin": "http://testserver", "host": "testserver"}
-
-
-def hello(participant: str = "P01", **more: Any) -> dict[str, Any]:
-    return {"type": "hello", "participant": participant, "session": "", "instance": "a" * 24, "epoch": "", "last": 0, "screen": SCREEN, **more}
-
-
-def until(what: Callable[[], object]) -> None:
-    last = time.monotonic() + 120
-    while not what():
-        assert time.monotonic() < last
-        time.sleep(0.01)
 
 
 class FullDisk:
@@ -76,19 +65,6 @@ def disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     made = FullDisk(str(request.param), monkeypatch)
     yield made
     made.is_emptied()
-
-
-class TrialPage(ScriptedPage):
-    """A page that does something before it tells the answers of a trial."""
-
-    before_trial: Callable[[int], None] = staticmethod(lambda number: None)
-    begun = 0
-
-    def _play(self) -> None:
-        if self._place == 0:
-            self.begun += 1
-            self.before_trial(self.begun)
-        super()._play()
 
 
 def joined(desk: VisitDesk, participant: str = "P01") -> Visit:

@@ -26,6 +26,7 @@ let colours = {};
 /** @type {Link} */
 let link;
 let secret = "";
+let studyTitle = "";
 /** @type {Trial | null} */
 let trial = null;
 /** @type {Map<string, ImageBitmap>} */
@@ -292,7 +293,8 @@ document.addEventListener("keydown", (event) => {
 function pause() {
   if (trial === null || trial.state === "cut" || trial.state === "over") return;
   const c = trial.c;
-  const cut = trial.exposed ? trial.cut(performance.now()) : undefined;
+  const cut = trial.cuts && trial.exposed ? trial.cut(performance.now()) : undefined;
+  if (!trial.cuts) trial.pause(performance.now());
   held = true;
   const texts = cut === undefined ? [words.pause_more] : [words.pause_replaces, words.pause_more];
   if (cut !== undefined) blank();
@@ -308,6 +310,7 @@ function pause() {
 /** After an interruption: the empty screen before the trial begins anew. */
 function goOn() {
   held = false;
+  trial?.goOn(performance.now());
   if (trial !== null && trial.state === "rest") trial.restedFrom = performance.now();
   clearedAt = performance.now();
 }
@@ -319,9 +322,11 @@ function blank() {
   draw(performance.now());
 }
 
-/** The page was hidden: who has seen an item has had time to rehearse it, and no display has kept its time. */
+/** The page was hidden: who has seen an item has had time to rehearse it, and no display has kept its time. A questionnaire goes on when it is seen again. */
 function hidden() {
-  if (trial === null || held || !trial.exposed) return;
+  if (trial === null || held) return;
+  if (!trial.cuts) trial.pause(performance.now());
+  if (!trial.cuts || !trial.exposed) return;
   const report = trial.cut(performance.now());
   held = true;
   blank();
@@ -339,7 +344,10 @@ const back = () => {
 addEventListener("blur", away);
 addEventListener("focus", back);
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "hidden") { away(); hidden(); } else back();
+  if (document.visibilityState === "hidden") { away(); hidden(); } else {
+    back();
+    if (!held) trial?.goOn(performance.now());
+  }
 });
 document.addEventListener("fullscreenchange", () => {
   if (document.fullscreenElement === null && trial !== null) leftFullscreen = true;
@@ -360,12 +368,15 @@ function receive(message) {
   manner(message);
   if (message.type === "welcome") {
     secret = message.secret;
+    document.title = studyTitle;
     if (message.anew && trial !== null) leaveStage();
     return;
   }
   if (message.type === "refused") {
     leaveStage();
     showText(message.title, message.texts);
+    document.title = message.title;
+    document.body.dataset.ended = String(message.final);
     return;
   }
   const c = message.c;
@@ -404,6 +415,7 @@ function finish(message) {
     link.stop();
     if (document.fullscreenElement !== null) void document.exitFullscreen();
     showEnd(message, words);
+    document.body.dataset.ended = "true";
     if (message.redirect && message.at_once) setTimeout(() => location.assign(message.redirect), 10000);
   };
   look();
@@ -417,7 +429,7 @@ async function begin() {
   const answer = await fetch("start");
   const start = await answer.json();
   manner(start);
-  document.title = start.title;
+  document.title = studyTitle = start.title;
   if (typeof CanvasRenderingContext2D.prototype.roundRect !== "function" || typeof WebSocket !== "function") {
     showText(start.title, [words.unfit]);
     return;

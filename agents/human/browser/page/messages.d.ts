@@ -99,6 +99,11 @@ export interface TrialCommand extends Command {
   /** of each step what may be shown: one percept, or one for each verdict on the answer before */
   steps: Percept[][];
   rest_ms: number | null;
+  /** whether an interruption cuts it off; a questionnaire goes on */
+  cuts: boolean;
+  /** the step that comes first, and which of its percepts: where a page goes on that was loaded anew */
+  first: number;
+  show: number;
   refractory: Refractory;
   acknowledge_ms: number;
   go_on_after_ms: number;
@@ -187,7 +192,7 @@ export interface Shown {
   dropped: number;
 }
 
-/** A time without the focus. */
+/** A time without the focus, or in which a step was paused. */
 export interface Absence {
   at: number;
   until: number;
@@ -205,6 +210,7 @@ export interface ScreenChange {
 export interface StepReport {
   displays: Shown[];
   presses: Press[];
+  left_out: number;
   complete: boolean;
   earlier: Press[];
   closing: Shown | null;
@@ -213,6 +219,7 @@ export interface StepReport {
   waited_ms: number | null;
   waited_frames: number;
   absences: Absence[];
+  paused: Absence[];
   left_fullscreen: boolean;
   changes: ScreenChange[];
   tone: string | null;

@@ -39,6 +39,8 @@ export class AnswerSheet {
     this.onset = onset;
     /** @type {Value[]} */
     this.marks = [];
+    /** for how long it was paused, in ms */
+    this.paused = 0;
     /** @type {number | null} */
     this.answeredAt = null;
     /** @type {Press | null} */
@@ -51,7 +53,7 @@ export class AnswerSheet {
 
   get complete() { return this.answeredAt !== null; }
   /** When the window closes, or null. @returns {number | null} */
-  get closes() { return this.ask.window_ms === null ? null : this.onset + this.ask.window_ms; }
+  get closes() { return this.ask.window_ms === null ? null : this.onset + this.paused + this.ask.window_ms; }
   /** Whether the step ends with the answer that there is. */
   get over() { return this.complete && this.ask.ends === "on_answer"; }
   /** Whether a press could still matter. */

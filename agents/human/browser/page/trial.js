@@ -3,6 +3,8 @@
 
 import { AnswerSheet, holdsOff } from "./sheet.js";
 
+/** So many presses of one step are told, and so many between steps: keys that lie down and repeat themselves beyond that are counted, and do nothing. */
+const MOST_PRESSES = 1000, MOST_BETWEEN = 300;
 /** So much of what a time stamp strays by moves the refreshes to come. */
 const FOLLOWS = 0.1;
 
@@ -40,6 +42,8 @@ export class Step {
     /** @type {{before: Press[], interval_ms: number | null, waited_ms: number | null, tone: string | null}} */
     this.extra = { before: [], interval_ms: null, waited_ms: null, tone: null };
     this.waited = 0;
+    /** @type {Absence[]} when the display was covered, or the page hidden */
+    this.paused = [];
   }
 
   get last() { return this.shown.length === this.percept.displays.length; }
@@ -66,6 +70,9 @@ export class Trial {
   constructor(message, page, restedFrom, endedBy) {
     this.c = message.c;
     this.steps = message.steps;
+    this.cuts = message.cuts;
+    this.first = message.first;
+    this.showFirst = message.show;
     this.rest = message.rest_ms;
     this.refractory = message.refractory;
     this.acknowledgeMs = message.acknowledge_ms;
@@ -97,6 +104,11 @@ export class Trial {
     this.refresh = null;
     /** when the screen was emptied after the trial @type {number | null} */
     this.cleared = null;
+    /** repetitions of keys that were left out since the last report */
+    this.leftOut = 0;
+    /** since when the step under way is paused @type {number | null} */
+    this.pausedSince = null;
+    for (const [percept] of this.steps.slice(0, this.first)) this.#count(percept);
   }
 
   /** @param {number} ms */
@@ -109,10 +121,24 @@ export class Trial {
     return !(step.place === this.steps.length - 1 && (step.sheet === null || step.sheet.complete));
   }
 
+  /** The step under way is covered, or the page is hidden: until it is seen again, no time passes for it. @param {number} at */
+  pause(at) {
+    if (this.step !== null && this.state !== "rest" && this.state !== "over" && this.state !== "cut") this.pausedSince ??= at;
+  }
+
+  /** @param {number} at */
+  goOn(at) {
+    if (this.pausedSince === null || this.step === null) return;
+    this.step.paused.push({ at: this.pausedSince, until: at });
+    if (this.step.sheet !== null) this.step.sheet.paused += at - this.pausedSince;
+    [this.pausedSince, this.refresh] = [null, null];
+  }
+
   // -- frames --------------------------------------------------------------------------------------------------------------------------------------
 
   /** One animation frame. @param {number} at its time */
   frame(at) {
+    if (this.pausedSince !== null) return undefined;
     const passed = this.#passed(at);
     if (this.state === "cut") return undefined;
     if (this.state === "over") return this.#settle(at);
@@ -173,7 +199,7 @@ export class Trial {
   /** @param {number} at */
   #begin(at) {
     this.state = "plays";
-    this.#show(0, this.steps[0][0], at);
+    this.#show(this.first, this.steps[this.first][this.showFirst], at);
     const step = /** @type {Step} */ (this.step);
     step.extra.before = this.aside;
     step.extra.interval_ms = this.rest === null ? null : at - this.restedFrom;
@@ -183,12 +209,16 @@ export class Trial {
   /** The first display of a step comes on. @param {number} place @param {Percept} percept @param {number} at */
   #show(place, percept, at) {
     this.step = new Step(place, percept, at, this.endedBy);
-    if (percept.ask !== null) {
-      this.asked = percept.ask.window_ms !== null ? 0 : this.askedIn === percept.phase ? this.asked + 1 : 1;
-      this.askedIn = percept.phase;
-    }
+    this.#count(percept);
     this.#display(this.step, 0, at);
     this.page.asks(this.step, this.asked);
+  }
+
+  /** Number the self-paced questions of a phase. @param {Percept} percept */
+  #count(percept) {
+    if (percept.ask === null) return;
+    this.asked = percept.ask.window_ms !== null ? 0 : this.askedIn === percept.phase ? this.asked + 1 : 1;
+    this.askedIn = percept.phase;
   }
 
   /** @param {Step} step @param {number} number @param {number} at */
@@ -259,6 +289,7 @@ export class Trial {
     const body = {
       displays: step.shown.map((shown) => ({ ...shown })),
       presses: step.presses.map(plain),
+      left_out: this.leftOut,
       complete: step.sheet !== null && step.sheet.complete,
       earlier: this.earlier.map(plain),
       closing: this.closing,
@@ -267,11 +298,12 @@ export class Trial {
       waited_ms,
       waited_frames: step.waited,
       absences: this.page.absences(step.onset, until),
+      paused: step.paused,
       left_fullscreen: this.page.leftFullscreen(),
       changes: this.page.changes(until),
       tone,
     };
-    [this.closing, this.earlier] = [null, []];
+    [this.closing, this.earlier, this.leftOut] = [null, [], 0];
     return body;
   }
 
@@ -305,18 +337,28 @@ export class Trial {
     const { step } = this;
     if (step === null || this.state === "rest" || this.state === "over") {
       if (step !== null && this.pending === step && this.cleared !== null && press.t < this.cleared) this.#take(step, press);
-      else this.aside.push(press);
+      else this.#keep(this.aside, press, MOST_BETWEEN);
     } else if (press.t < step.onset) {
       if (this.pending !== null && this.pending !== step) this.#take(this.pending, press);
-      else this.earlier.push(press);
-    } else if (this.state === "awaits" && this.pending === null) this.earlier.push(press);
+      else this.#keep(this.earlier, press, MOST_BETWEEN);
+    } else if (this.state === "awaits" && this.pending === null) this.#keep(this.earlier, press, MOST_BETWEEN);
     else this.#take(step, press);
+  }
+
+  /** Keep a press to be told; false where it is left out. @param {Press[]} presses @param {Press} press @param {number} most */
+  #keep(presses, press, most) {
+    if (press.held && presses.length >= most) {
+      this.leftOut += 1;
+      return false;
+    }
+    presses.push(press);
+    return true;
   }
 
   /** @param {Step} step @param {Press} press */
   #take(step, press) {
     press.display = Math.max(0, step.shown.length - 1);
-    step.presses.push(press);
+    if (!this.#keep(step.presses, press, MOST_PRESSES)) return;
     const { sheet } = step;
     if (sheet !== null) {
       if (sheet.closes === null && !sheet.complete && holdsOff(this.refractory, press, step.before, step.onset)) return;
