@@ -15,8 +15,12 @@ from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_ta
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin
 from ..sessions.conduct import remove_unused
+from ..sessions.key_mapping import KeySetting, key_request
+from ..sessions.people import SessionSeed
 
 SEED = 7
+#: how many times as fast as people the simulated participant answers
+SPEED = 3.0
 #: what a part of the demonstration needs: its extra, the packages that are imported, and what is left out without them
 PARTS = {
     "lab": (("psychopy", "Xlib"), "the participant at the window"),
@@ -42,8 +46,8 @@ ALL_LEVELS: dict[str, dict[str, list[Any]]] = {
 BLOCKS = 12
 
 
-def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
-    """A PsychoPy session of visual serial recall; the same trials for machines; two more paradigms for machines, or nine; the report.
+def run_demo(output: Path, me: bool = False, everything: bool = False, browser: bool = False) -> Path:
+    """A participant's session of visual serial recall; the same trials for machines; two more paradigms for machines, or nine; the report.
 
     Whoever needs a package that is not installed is left out, and a line says so.
 
@@ -52,6 +56,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
     output : folder for sessions and report; a fresh one beside it when it is taken
     me : whether somebody sits at the screen
     everything : whether machines take the paradigms of :data:`ALL_LEVELS`, too
+    browser : whether the simulated participant sits at a page in Chromium, instead of the PsychoPy window
 
     Returns
     -------
@@ -71,10 +76,14 @@ def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
     from ..sessions.transcripts.pages import report_pages
 
     began = time.monotonic()
+    if me and browser:
+        raise SpanLabError("--me makes you the participant at the window, --browser a simulated one at a page: choose one of them")
     if me:
         need("lab", "psychopy", "a window for participants")
         need_window()
-    parts = _parts(me)
+    if browser:
+        _need_browser()
+    parts = _parts(me, browser)
     vsr = load_paradigm("vsr")
     plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, interval=500.0), {"list_length": [LENGTH]})
     with ExitStack() as stack:
@@ -85,10 +94,14 @@ def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
             with _stage("starting a scripted chat server (fakellm) on this machine"):
                 chat.append(stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])))
         data, like = output / "data", ""
-        if "lab" in parts:
+        if browser:
+            with _stage(f"a simulated participant at a page in Chromium: {len(plan)} trials of visual serial recall, about {_minutes(plan)}"):
+                like = _in_browser(data, vsr, plan)
+        elif "lab" in parts:
             person, label = _participant(me, stack)
             with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
-                request = Request(SEED, participant="me" if me else "", design="demo", practice=me)
+                extra = {"seed_from": SessionSeed(SEED).as_json(), "keys": key_request(KeySetting(), "me" if me else "")}
+                request = Request(SEED, participant="me" if me else "", design="demo", practice=me, extra=extra)
                 like = _take(begin(data, vsr, person, plan, request), person).name
         networks = [NetworkAgent("laptop")] if "networks" in parts else []
         for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
@@ -105,10 +118,12 @@ def run_demo(output: Path, me: bool = False, everything: bool = False) -> Path:
     return report
 
 
-def _parts(me: bool) -> set[str]:
+def _parts(me: bool, browser: bool) -> set[str]:
     """The extras that are installed; a line names each that is not, and what is left out without it."""
     there = set[str]()
     for extra, (packages, what) in PARTS.items():
+        if browser and extra == "lab":
+            continue
         if all(installed(package) for package in packages if package != "Xlib" or not me):
             there.add(extra)
         else:
@@ -163,7 +178,33 @@ def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
 
     # Even where there is a screen, the simulated participant has one of its own: its clicks must not land in somebody's work.
     stack.enter_context(virtual_screen())
-    return SimulatedParticipant("capacity", seed=SEED, speed=3.0, say=lambda sentence: None), "a simulated participant (real keys and clicks, invisible screen)"
+    simulated = SimulatedParticipant("capacity", seed=SEED, speed=SPEED, say=lambda sentence: None)
+    return simulated, "a simulated participant (real keys and clicks, invisible screen)"
+
+
+def _need_browser() -> None:
+    """See to it that there is what a participant in a browser needs.
+
+    Raises
+    ------
+    SpanLabError
+        when there is not; the message says how to install it.
+    """
+    for package in ("starlette", "uvicorn", "websockets"):
+        need("web", package, "a participant in a browser")
+    from ..agents.human.browser.chromium import find_chromium
+
+    find_chromium()
+
+
+def _in_browser(data: Path, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
+    """Have the simulated participant take the trials at a page; gives the name of the session."""
+    from ..agents.oracles import make_observer
+    from ..sessions.chosen_trials import ChosenTrials
+    from .demo_browser import take_in_browser
+
+    chosen = ChosenTrials(paradigm, [*plan], SEED, "corrected", "demo", paradigm.name)
+    return take_in_browser(data, paradigm, chosen, make_observer("capacity"), SEED, SPEED, 10 * _seconds(plan))
 
 
 def _take(session: Session, agent: Agent) -> Session:
@@ -175,9 +216,12 @@ def _take(session: Session, agent: Agent) -> Session:
     return session
 
 
+def _seconds(plan: Sequence[PlannedTrial]) -> float:
+    return sum(1 + planned.levels["list_length"] * (1.55 + 0.6) for planned in plan)
+
+
 def _minutes(plan: Sequence[PlannedTrial]) -> str:
-    seconds = sum(1 + planned.levels["list_length"] * (1.55 + 0.6) for planned in plan)
-    return f"{seconds / 60:.0f} min"
+    return f"{_seconds(plan) / 60:.0f} min"
 
 
 @contextmanager

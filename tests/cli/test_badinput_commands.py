@@ -106,6 +106,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("compare file -o report", "file: there is no session here"),
     ("timetable --csv folder", "cannot write folder: Is a directory"),
     ("timetable --csv nowhere/x.csv", "cannot write nowhere/x.csv: No such file or directory"),
+    ("demo --me --browser", "--me makes you the participant at the window, --browser a simulated one at a page: choose one of them"),
     ("demo -o file/below", "cannot write to file/below: Not a directory; choose another folder with -o"),
     ("demo -o /proc/nowhere", "cannot write to /proc/nowhere: No such file or directory; choose another folder with -o"),
 ]  # fmt: skip
