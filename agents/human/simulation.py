@@ -33,12 +33,12 @@ class Decisions:
     """
 
     def __init__(self, observer: Observer, seed: int) -> None:
-        self._memory = observer.fresh(seed)
+        self.memory = observer.fresh(seed)
         self._guess = np.random.RandomState([seed % 2**32, 1])
 
     def value(self, percept: Percept, truth: Truth) -> Any:
         """The answer to a step; None for none. Where a question waits until there is an answer, there is one."""
-        value = self._memory.choose(percept, truth)
+        value = self.memory.choose(percept, truth)
         if percept.ask is not None and value is None and percept.ask.window_ms is None:
             value = percept.ask.kind.guess(self._guess)
         return value

@@ -112,7 +112,7 @@ class Rehearsed(SimulatedEpisode):
         agent.steps += 1
         agent.script.get((agent.begun, agent.steps), lambda: None)()
         if agent.begun == TRIALS + 2 and agent.steps == 5:
-            self._memory.choose = lambda percept, truth: None  # type: ignore[method-assign]
+            self._decisions.memory.choose = lambda percept, truth: None  # type: ignore[method-assign]
         return await super().step(percept, truth)
 
 
