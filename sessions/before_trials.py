@@ -1,4 +1,4 @@
-"""What precedes a machine's trials, as it does people's: practice, worked examples, and the trials that it remembers.
+"""What precedes a machine's trials: practice, worked examples, and the trials that it remembers.
 
 No trial of practice and no example has a seed of the session's trials, and none has a list or an array of theirs either, as far as there are others.
 """

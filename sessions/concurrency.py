@@ -1,4 +1,4 @@
-"""Trials under way at once in one event loop, and an end that loses nothing of what is under way."""
+"""Several trials at once in one event loop, and an end that loses none of their replies."""
 
 from __future__ import annotations
 

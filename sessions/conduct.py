@@ -1,4 +1,4 @@
-"""Sessions from the first look at an agent to the last line of the record, whoever has asked for them: a command, or a program.
+"""Sessions from the first check of an agent to the last line of the record, for commands and for programs.
 
 The record of a chat model's session says more beside its answers: how its server is treated, what the session was going to take, and what it took.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def say_on_stderr(sentence: str) -> None:
-    """Something for the person who waits, apart from what a command prints."""
+    """Print a message to stderr, apart from the output of a command."""
     print(sentence, file=sys.stderr)
 
 
@@ -54,13 +54,13 @@ Bar = Callable[[str, Callable[[], str] | None], AbstractContextManager[Progress]
 
 @contextmanager
 def no_bar(title: str, status_line: Callable[[], str] | None) -> collections.abc.Generator[Progress]:
-    """Progress that nobody looks at."""
+    """Progress without a bar."""
     yield lambda done, total: None
 
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Who looks on while sessions run.
+    """Who follows sessions while they run: what is said, and how progress is shown.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def make_machine(
     say: Callable[[str], None] = say_on_stderr,
     trials: ChosenTrials | Session | None = None,
 ) -> Agent:
-    """An agent by its name; recorded answers, too.
+    """Make an agent by its name, or one that gives recorded answers again.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def make_machine(
 
 
 def refuse_chat_settings(agent: str, options: Mapping[str, Any]) -> None:
-    """Refuse what only chat agents have, where there is none.
+    """Refuse settings of chat agents for any other agent.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def refuse_chat_settings(agent: str, options: Mapping[str, Any]) -> None:
 
 
 def check_shared_out(session: Session, shared_out: bool) -> None:
-    """Whether the work of a session that goes on can be shared out, where that was asked for.
+    """Check that the work of a resumed session can be distributed, if that was requested.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def check_shared_out(session: Session, shared_out: bool) -> None:
 
 
 def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[[str], None], shared_out: str = "", states: bool = False) -> Request:
-    """What is asked of one agent: that it can take the trials, and what its record is to say beside.
+    """Check that an agent can take the trials, and collect what its record says besides the answers.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def carry_out(
 def replay_sessions(
     data: Path, chosen: ChosenTrials, agents: Sequence[Agent], requests: Sequence[Request], watcher: Watcher, pool: WorkerPool
 ) -> Iterator[tuple[Session, Mapping[str, Any] | None]]:
-    """A session with each agent, one after the other: the same trials.
+    """Run a session with each agent in turn, with the same trials.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def replay_sessions(
 def agent_again(
     session: Session, care: Mapping[str, Any], prices: Prices | None, say: Callable[[str], None], triggers: str = "", screen: int | None = None
 ) -> tuple[Session, Agent]:
-    """The agent of a session that goes on, with its own settings; a chat agent may be treated otherwise, and its record then says so.
+    """The agent of a resumed session, with its recorded settings; request settings of a chat agent may differ, and its record then says so.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ _MOST_KINDS = 60
 
 
 def treatment_of(agent: Agent) -> dict[str, Any]:
-    """What the record of a session says of an agent besides its settings: how its server is treated, and prices."""
+    """The entries of a session's record on an agent besides its settings: request settings and prices."""
     chat = _chat(agent)
     if chat is None:
         return {}
@@ -318,7 +318,7 @@ def treatment_of(agent: Agent) -> dict[str, Any]:
 
 
 def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial], request: Request, say: Say) -> dict[str, Any]:
-    """Say what a session is going to take, for a chat agent; the estimate for the record."""
+    """Estimate and report what the session of a chat agent will take; the estimate for the record."""
     chat = _chat(agent)
     if chat is None:
         return {}
@@ -356,7 +356,7 @@ def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[Planned
 
 
 def check_batch(agent: ChatAgent, paradigm: Paradigm, planned: Sequence[PlannedTrial], generator: Generator) -> None:
-    """Make sure that trials can go in a batch, where they are to.
+    """Check that trials can be sent as a batch, if they are to be.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def check_batch(agent: ChatAgent, paradigm: Paradigm, planned: Sequence[PlannedT
 
 
 def continue_account(agent: Agent, session: Session, say: Say) -> None:
-    """Let a chat agent's account go on from what earlier parts of its session took."""
+    """Continue a chat agent's account from what earlier parts of its session took."""
     chat = _chat(agent)
     if chat is None:
         return
@@ -391,7 +391,7 @@ def continue_account(agent: Agent, session: Session, say: Say) -> None:
 
 
 def write_account(agent: Agent, session: Session, say: Say) -> None:
-    """Put what a chat session took so far, all its parts together, into its record, and say it."""
+    """Write what a chat session has taken so far, in all its parts, into its record, and report it."""
     chat = _chat(agent)
     if chat is None:
         return
@@ -411,7 +411,7 @@ def write_account(agent: Agent, session: Session, say: Say) -> None:
 
 
 def _foresee(chat: ChatAgent, estimate: Mapping[str, Any]) -> None:
-    """Tell the accounts of a chat agent, and of its judge, what an estimate has foreseen, as the record keeps it."""
+    """Give a recorded estimate to the accounts of a chat agent and of its judge."""
     chat.account.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
     if chat.judge is not None and (judge := estimate.get("judge")):
         chat.judge.account.foresee(judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"])

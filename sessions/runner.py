@@ -116,7 +116,7 @@ class Runner:
                 write_responses(self.session.folder)
 
     def _resumed(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> Resumed:
-        """The note that the session goes on; and what is not as it was, which is said, too."""
+        """The event with which the session is resumed; differences from its beginning are reported."""
         event: Resumed = {"event": "resumed"}
         if lines:
             event["paid_twice_at_most"] = paid_twice_at_most(lines)

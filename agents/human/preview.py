@@ -22,14 +22,14 @@ class View:
     Parameters
     ----------
     phase : of its step; of feedback with the verdict that brings it
-    asked : number of the question that it puts, 0 without one
+    number : number of the question that it puts, 0 without one
     """
 
     display: Display
     phase: str
     percept: Percept
     truth: Truth
-    asked: int = 0
+    number: int = 0
 
 
 def views(trial: Trial) -> list[View]:
@@ -38,13 +38,13 @@ def views(trial: Trial) -> list[View]:
 
 
 def _views(trial: Trial) -> Iterator[View]:
-    asked = 0
+    number = 0
     for step in trial.steps:
-        asked += step.percept.ask is not None
+        number += step.percept.ask is not None
         for verdict, percept in step.feedback.items() if step.feedback is not None else [("", step.percept)]:
             phase = f"{percept.phase}: {verdict}" if verdict else percept.phase
             for display in percept.displays:
-                yield View(display, phase, percept, step.truth, asked if percept.ask is not None else 0)
+                yield View(display, phase, percept, step.truth, number if percept.ask is not None else 0)
 
 
 class Preview:
@@ -80,7 +80,7 @@ class Preview:
     def caption(self) -> str:
         """The caption of a display: its number, its phase, how long it lasts."""
         view = self.views[self.number]
-        ms = sentence("window.until_answer" if view.asked else "window.self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
+        ms = sentence("window.until_answer" if view.number else "window.self_paced", self._language) if view.display.ms is None else f"{view.display.ms:g} ms"
         return f"{self.number + 1} / {len(self.views)} · {view.phase} · {ms}"
 
     def answer(self) -> str:
@@ -134,7 +134,7 @@ class Preview:
         def draw() -> None:
             stage.renderer.draw(view.display.stimulus)
             if sheet is not None:
-                stage.surface.draw(sheet, view.asked, (-width, -height), 0.0)
+                stage.surface.draw(sheet, view.number, (-width, -height), 0.0)
             elif view.display.ms is None:
                 stage.surface.draw_hint()
             self._put(top, edge - float(top.size[1]) / 2 + letter)

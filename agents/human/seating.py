@@ -100,7 +100,7 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     SpanLabError
         when the speed is not a possible one, or given twice.
     """
-    observer, at, given = simulate.partition("@")
+    observer, at, factor = simulate.partition("@")
     kind, colon, detail = observer.partition(":")
     if kind in ("ideal", "chance") and colon:
         raise SpanLabError(f"--simulate {simulate}: after a colon comes the size of the buffer of 'capacity'; a speed is written {kind}@{detail or 8}")
@@ -109,7 +109,7 @@ def parse_simulate(simulate: str, speed: float) -> tuple[str, float]:
     if speed != 1.0:
         raise SpanLabError(f"--simulate {simulate} says the speed already: leave out --speed")
     try:
-        speed = float(given)
+        speed = float(factor)
     except ValueError:
         speed = math.nan
     if not 0.1 <= speed <= 100:

@@ -224,9 +224,9 @@ class Stage:
         finally:
             self.watchdog.check()  # whatever OpenGL says when the display is gone
 
-    def backdrop(self, wanted: bool = True) -> None:
-        """The empty canvas, where it differs from what is around it; nothing when it is not ``wanted``."""
-        if wanted and self.theme.background != BACKGROUND:
+    def backdrop(self, visible: bool = True) -> None:
+        """The empty canvas, where it differs from what is around it; nothing when it is not to be ``visible``."""
+        if visible and self.theme.background != BACKGROUND:
             empty = self.pictures.put("canvas", lambda: Image.new("RGB", (self.canvas_px, self.canvas_px), BACKGROUND))
             self.pictures.draw(empty, 0, 0)
 
@@ -295,8 +295,8 @@ class Stage:
 
     def take(self) -> list[Press]:
         """Everything that was pressed and not yet taken."""
-        taken, self.queue = self.queue, []
-        return taken
+        presses, self.queue = self.queue, []
+        return presses
 
     def forget(self) -> None:
         """Forget every press until now."""
@@ -309,9 +309,9 @@ class Stage:
     def set_aside(self) -> list[Press]:
         """Nobody waits for what was pressed until now; the record of the next trial has it all the same. Returns it."""
         self.collect()
-        taken = self.take()
-        self.aside += taken
-        return taken
+        presses = self.take()
+        self.aside += presses
+        return presses
 
     def note_aside(self) -> None:
         """Put what was pressed since the last trial, and meant nothing, on its record. Before the first trial nobody waits for presses: they are forgotten."""

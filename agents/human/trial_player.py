@@ -481,17 +481,4 @@ class Player:
     # -- the answer ------------------------------------------------------------------------------------------------------------------------------
 
     def _response(self, step: StepAccount) -> Response | None:
-        sheet = step.sheet
-        if sheet is None or step.percept.ask is None:
-            return None
-        step.notes.update(sheet.notes())
-        raw = {"presses": sheet.presses}
-        value = sheet.answer()
-        if value is None:
-            return Response(None, None, raw, "omitted", step.notes)
-        if not step.percept.ask.kind.allows(value):
-            return Response(None, None, {**raw, "value": value}, "invalid", step.notes)
-        # after a pause the time since the onset is not a reaction time
-        timed = sheet.answered_at is not None and not sheet.paused
-        rt = round((sheet.answered_at - sheet.onset) * 1000.0, 3) if timed and sheet.answered_at is not None else None
-        return Response(value, rt, raw, "answered", step.notes)
+        return None if step.sheet is None or step.percept.ask is None else step.sheet.response(step.notes)

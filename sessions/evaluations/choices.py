@@ -105,7 +105,7 @@ class ChoiceScores:
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """A trial with what is told before it."""
+    """A trial with what the model is told before it."""
 
     trial: TakenTrial
     context: TrialContext
@@ -174,7 +174,7 @@ class _Scoring:
         self._check_folder()
 
     def _check_folder(self) -> None:
-        """Make the folder, or see that it holds what this is.
+        """Make the folder, or check that it belongs to this scoring.
 
         Raises
         ------

@@ -76,7 +76,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far one session of a set is.
+    """The progress of one session of a set.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class EvaluationSet:
                 yield Entry(agent, paradigm, settings, repeat, chosen, key)
 
     def progress(self) -> list[Progress]:
-        """How far every session is, by what is recorded."""
+        """The progress of every session, from its record."""
         begun: dict[str, Path] = {}
         for folder in find_sessions([self._data]) if any(self._data.glob("*/session.json")) else ():
             link = as_object(dict(read_session(folder)).get(KEY))
@@ -206,7 +206,7 @@ class EvaluationSet:
         return {**self.file.care, **limits}
 
     def _in_words(self, why: str) -> str:
-        """What has stopped a session; a limit that was what was left of the budget is that of the set."""
+        """Why a session stopped, in words; a limit that was the rest of the budget is reported as the set's."""
         for option, name in (("--max-cost", "max_cost"), ("--max-tokens", "max_tokens")):
             limit = getattr(self.file.budget, name)
             if limit is not None and why.startswith(f"{option} "):

@@ -15,13 +15,13 @@ from ...paradigms.language.yaml_source import Document, YamlPath
 
 
 def _entries(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """What is said of each name; nothing said is an empty mapping."""
+    """The keys of each name; an empty mapping where there are none."""
     nothing: dict[str, Any] = {}
     return {name: entry or nothing for name, entry in named}
 
 
 class ParadigmEntry(BaseModel):
-    """How a paradigm is taken."""
+    """The options of a paradigm."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -41,7 +41,7 @@ def questions(study: Study, data: Path, kind: Kind, request: VisitRequest) -> li
 
 
 def answered(study: Study, kind: Kind, typed: Mapping[str, str], session: str) -> VisitRequest:
-    """Turn what was typed into a wish for a session."""
+    """Turn what was typed into a request for a session."""
     built_in = {name: typed.get(name, "") for name in ("participant", "number", "language", "existing")}
     fields = {field.name: typed[field.name] for field in study.fields if field.name in typed}
     return VisitRequest(session=typed.get("session", session), fields=fields, kind=kind, **built_in)

@@ -42,12 +42,12 @@ def table_of(sessions: Sequence[MonitoredSession], now: float, everything: bool)
 
 
 def standing_by_person(sessions: Iterable[MonitoredSession]) -> dict[str, State]:
-    """How everybody stands: by the session of the study with the latest sign."""
+    """The state of each person: that of the session of the study with the latest sign."""
     return {one.participant: one.standing or one.state for one in sorted(sessions, key=lambda one: one.sign)}
 
 
 def standings(sessions: Iterable[MonitoredSession]) -> dict[State, int]:
-    """How many people stand how."""
+    """How many people are in each state."""
     everybody = list(standing_by_person(sessions).values())
     return {state: everybody.count(state) for state in STATES}
 

@@ -253,7 +253,7 @@ def _note(event: str, person: Person) -> dict[str, Any]:
 
 
 def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_now) -> None:
-    """Note that somebody has left the place to others; nothing for who has none.
+    """Record that somebody has given up their place; nothing if they have none.
 
     Raises
     ------

@@ -91,7 +91,7 @@ def _has_checks(study: Study) -> bool:
 
 
 def _gone(person: Person) -> str:
-    """That somebody has left the place to others; a refusal of consent is told by itself."""
+    """A note that somebody has given up their place; a refusal of consent has a note of its own."""
     return f"{person.why} {person.left[:10]}, the place is free" if person.left and person.why != REFUSED else ""
 
 

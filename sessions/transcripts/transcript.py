@@ -1,4 +1,4 @@
-"""Conversations of chat sessions, as the model saw them: put together from what was kept, with the pictures drawn anew."""
+"""Conversations of chat sessions, as the model saw them: put together from the record, with the pictures drawn again."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def chat_settings_of(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Transcript:
-    """What was kept of a chat session.
+    """The conversations of a chat session, from its record.
 
     Raises
     ------
@@ -155,12 +155,12 @@ class Transcript:
 
     @property
     def trials(self) -> list[str]:
-        """The trials of which something was said, in the order of the session; what is no trial comes first."""
+        """The trials with conversations, in the order of the session; requests that belong to no trial come first."""
         begun = [key for key in self._kept if key in self._starts]
         return [key for key in self._kept if key not in self._starts] + sorted(begun, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
 
     def finished(self, key: str) -> bool:
-        """Whether a trial is."""
+        """Whether a trial is finished."""
         return key in self._ended
 
     def replies(self, key: str) -> int:

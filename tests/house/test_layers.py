@@ -220,3 +220,13 @@ def test_what_to_touch_is_there_and_little() -> None:
         named = set(re.findall(r"`((?:\w+/)+(?:[\w.]+)?)`", places))
         assert len(named) <= 3, addition
         assert not [place for place in named if not (ROOT / place).exists()], addition
+
+
+def test_where_to_look_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+\? \| ([^|]+) \|$", text[text.index("### Where to look") :], re.MULTILINE)
+    assert len(rows) >= 10
+    for places in rows:
+        paths = re.findall(r"`((?:\w+/)+(?:[\w.]+)?)`", places)
+        assert paths
+        assert not [path for path in paths if not (ROOT / path).exists()]

@@ -107,28 +107,28 @@ class DisplayFile(_Part):
         """The entry for a session's record."""
         return {"hash": self.hash, **self.model_dump(mode="json", exclude={"made"})}
 
-    def differences(self, found: Mapping[str, Any], language: str = "en") -> list[str]:
+    def differences(self, apparatus: Mapping[str, Any], language: str = "en") -> list[str]:
         """How the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) differs from the measured one, in sentences."""
         differences: list[str] = []
 
         def tell(key: str, now: object = "", then: object = "") -> None:
             differences.append(sentence(f"window.{key}", language, now=now, then=then))
 
-        if found["screen"] != self.screen.number:
-            tell("other_screen", found["screen"], self.screen.number)
-        now, then = tuple(found["screen_px"]), self.screen.resolution_px
+        if apparatus["screen"] != self.screen.number:
+            tell("other_screen", apparatus["screen"], self.screen.number)
+        now, then = tuple(apparatus["screen_px"]), self.screen.resolution_px
         if now != then:
             tell("other_size", f"{now[0]} x {now[1]}", f"{then[0]} x {then[1]}")
-        if not found["vsync"] and self.refresh.vsync:
+        if not apparatus["vsync"] and self.refresh.vsync:
             tell("unsynchronised", then=f"{self.refresh.hz:.2f}")
-        elif found["vsync"] and not self.refresh.vsync:
-            tell("synchronised", f"{found['measured_hz']:.2f}")
-        elif self.refresh.hz is not None and abs(found["measured_hz"] / self.refresh.hz - 1) > SAME_RATE:
-            tell("other_rate", f"{found['measured_hz']:.2f}", f"{self.refresh.hz:.2f}")
-        if found["keyboard"] != self.keyboard.backend:
-            tell("other_keyboard", found["keyboard"], self.keyboard.backend)
-        if found["opengl"]["renderer"] != self.opengl.renderer:
-            tell("other_graphics", found["opengl"]["renderer"], self.opengl.renderer)
+        elif apparatus["vsync"] and not self.refresh.vsync:
+            tell("synchronised", f"{apparatus['measured_hz']:.2f}")
+        elif self.refresh.hz is not None and abs(apparatus["measured_hz"] / self.refresh.hz - 1) > SAME_RATE:
+            tell("other_rate", f"{apparatus['measured_hz']:.2f}", f"{self.refresh.hz:.2f}")
+        if apparatus["keyboard"] != self.keyboard.backend:
+            tell("other_keyboard", apparatus["keyboard"], self.keyboard.backend)
+        if apparatus["opengl"]["renderer"] != self.opengl.renderer:
+            tell("other_graphics", apparatus["opengl"]["renderer"], self.opengl.renderer)
         return differences
 
 
@@ -173,9 +173,9 @@ def read_display(path: str | Path) -> DisplayFile:
 
 
 def _checked(document: yaml_source.Document) -> DisplayFile:
-    read, found = validated(DisplayFile, document.data)
-    if found or not isinstance(read, DisplayFile):
-        raise ParadigmError([document.problem(place, message) for place, message in found])
+    read, errors = validated(DisplayFile, document.data)
+    if errors or not isinstance(read, DisplayFile):
+        raise ParadigmError([document.problem(place, message) for place, message in errors])
     if len(read.screen.resolution_px) != 2 or min(read.screen.resolution_px) < 1:
         raise ParadigmError([document.problem(("screen", "resolution_px"), "expected the width and the height of the screen in pixels")])
     if read.refresh.vsync != (read.refresh.hz is not None):

@@ -31,6 +31,6 @@ class Focus:
 
     def away(self, since: float, until: float) -> list[tuple[float, float]]:
         """From when to when (s) the focus was away between two moments. What lies before ``until`` is forgotten then."""
-        found = [(max(since, lost), min(until, until if back is None else back)) for lost, back in self._spans]
+        clipped = [(max(since, lost), min(until, until if back is None else back)) for lost, back in self._spans]
         self._spans = [(lost, back) for lost, back in self._spans if back is None or back > until]
-        return [(lost, back) for lost, back in found if back > lost]
+        return [(lost, back) for lost, back in clipped if back > lost]

@@ -129,8 +129,8 @@ class Pictures:
         from pyglet import gl
 
         if not getattr(self._win, "USE_LEGACY_GL", False):
-            whole = self.once(image)
-            return lambda: self.draw(whole, 0, 0)
+            texture = self.once(image)
+            return lambda: self.draw(texture, 0, 0)
         boxes, colour = runs(image)
         listed = gl.glGenLists(1)
         gl.glNewList(listed, gl.GL_COMPILE)
@@ -169,16 +169,16 @@ class Pictures:
 
 def runs(image: Image.Image) -> tuple[list[tuple[int, int, int, int]], tuple[int, ...]]:
     """The parts of a see-through picture that are there, as boxes (x0, y0, x1, y1) that do not overlap, and their one colour (RGBA)."""
-    there = np.asarray(image)[:, :, 3] > 0
-    colours = np.unique(np.asarray(image)[there], axis=0)
+    filled = np.asarray(image)[:, :, 3] > 0
+    colours = np.unique(np.asarray(image)[filled], axis=0)
     assert len(colours) == 1, "one colour"
     boxes: list[tuple[int, int, int, int]] = []
     top = 0
-    while top < len(there):
+    while top < len(filled):
         below = top + 1
-        while below < len(there) and (there[below] == there[top]).all():
+        while below < len(filled) and (filled[below] == filled[top]).all():
             below += 1
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], there[top].astype(np.int8), [0]))))
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], filled[top].astype(np.int8), [0]))))
         boxes += [(int(x0), top, int(x1), below) for x0, x1 in zip(edges[::2], edges[1::2], strict=True)]
         top = below
     return boxes, tuple(int(value) for value in colours[0])

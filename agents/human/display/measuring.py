@@ -115,18 +115,18 @@ def measure_display(
 
         flips = watch(window, draw, poll, seconds)
         backend, devices = keys.backend, keys.devices
-        found = window.apparatus()
+        apparatus = window.apparatus()
         keys.close()
     finally:
         window.close()
-    return described(found, flips, backend, devices, window.trouble, seconds)
+    return described(apparatus, flips, backend, devices, window.trouble, seconds)
 
 
-def described(found: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float) -> DisplayFile:
+def described(apparatus: dict[str, Any], flips: Flips, backend: Backend, devices: int, trouble: str, seconds: float) -> DisplayFile:
     """The measurements as a display file."""
     intervals = flips.intervals_ms()
     gaps = [(later - earlier) * 1000.0 for earlier, later in pairwise(flips.polls)]
-    vsync = bool(found["vsync"])
+    vsync = bool(apparatus["vsync"])
     return DisplayFile.model_validate(
         {
             "made": {
@@ -134,20 +134,20 @@ def described(found: dict[str, Any], flips: Flips, backend: Backend, devices: in
                 "machine": platform.node(),
                 "system": f"{platform.system()} {platform.release()}",
                 "spanlab": version("spanlab"),
-                "psychopy": found["psychopy"],
+                "psychopy": apparatus["psychopy"],
             },
             "screen": {
-                "number": found["screen"],
-                "resolution_px": tuple(found["screen_px"]),
-                "width_cm": float(found["screen_width_cm"]),
-                "distance_cm": float(found["distance_cm"]),
+                "number": apparatus["screen"],
+                "resolution_px": tuple(apparatus["screen_px"]),
+                "width_cm": float(apparatus["screen_width_cm"]),
+                "distance_cm": float(apparatus["distance_cm"]),
             },
             "refresh": {
                 "vsync": vsync,
                 "hz": round(flips.hz, 4) if vsync else None,
                 "trouble": trouble,
-                "flips_hz": float(found["measured_hz"]),
-                "paced_hz": None if vsync else float(found["hz"]),
+                "flips_hz": float(apparatus["measured_hz"]),
+                "paced_hz": None if vsync else float(apparatus["hz"]),
                 "seconds": float(seconds),
                 "flips": len(intervals),
                 "interval_ms": round(statistics.fmean(intervals), 4),
@@ -162,6 +162,6 @@ def described(found: dict[str, Any], flips: Flips, backend: Backend, devices: in
                 "polled_ms": round(statistics.median(gaps), 3),
                 "polled_p99_ms": round(percentile(gaps, 0.99), 3),
             },
-            "opengl": found["opengl"],
+            "opengl": apparatus["opengl"],
         }
     )

@@ -91,33 +91,33 @@ def keys_picture(surface: Surface, side: int) -> Image.Image:
     return image
 
 
-def line_picture(ordered: Ordered, take: int | None, given: Sequence[str | None], size: tuple[int, int]) -> Image.Image:
+def line_picture(ordered: Ordered, take: int | None, labels: Sequence[str | None], size: tuple[int, int]) -> Image.Image:
     """The line of what was given so far: a slot for each item where their number is known.
 
     Parameters
     ----------
     take : how many items there will be; None where that is open
-    given : as people read it; None for an item that is not known
+    labels : of the values given so far, as people read them; None for an item that is not known
     size : of the picture, in pixels
     """
     wide, high = size
     image = Image.new("RGB", size, BACKGROUND)
     draw = ImageDraw.Draw(image)
     if ordered.joined:
-        text = "".join(OPEN if one is None else one for one in given)
+        text = "".join(OPEN if one is None else one for one in labels)
         letters = _fitting(text or "x", _GIVEN * high, 0.94 * wide)
         draw.text((wide / 2, high / 2), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
         draw.line((0.04 * wide, 0.9 * high, 0.96 * wide, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
         return image
-    slots = max(take or 0, len(given), 1)
+    slots = max(take or 0, len(labels), 1)
     step = min(wide / slots, 1.6 * high)
     start = (wide - step * slots) / 2
     for place in range(slots):
         middle = start + (place + 0.5) * step
-        if take is not None or place < len(given):
+        if take is not None or place < len(labels):
             draw.line((middle - 0.38 * step, 0.9 * high, middle + 0.38 * step, 0.9 * high), STANDARD.muted, max(1, round(high / 40)))
-        if place < len(given):
-            text = OPEN if (one := given[place]) is None else one
+        if place < len(labels):
+            text = OPEN if (one := labels[place]) is None else one
             letters = _fitting(text, _GIVEN * high, 0.9 * step)
             draw.text((middle, 0.46 * high), text, STANDARD.text, face(text, letters, "semibold"), anchor="mm")
     return image

@@ -1,4 +1,4 @@
-"""A screen that is not there: Xvfb, for machines without a display and for simulated participants."""
+"""A virtual screen (Xvfb), for machines without a display and for simulated participants."""
 
 from __future__ import annotations
 

@@ -205,9 +205,9 @@ class SurfaceView:
     def state(self, sheet: AnswerSheet, pointer: tuple[float, float], now: float) -> Hashable:
         """Everything that changes what :meth:`draw` draws while a question is open."""
         under = hit(sheet.surface.regions, *self.to_canvas(*pointer)) if sheet.surface.dial is None else self._marked_value(sheet, sheet.surface.dial, pointer)
-        given = sheet.acknowledged
-        seen = None if given is None or sheet.surface.several or now - given[1] >= 2 * ACKNOWLEDGE else given
-        return tuple(sheet.marks), sheet.complete, under, self.button_at(*pointer) if sheet.surface.several else None, seen
+        acknowledged_mark = sheet.acknowledged
+        visible = None if acknowledged_mark is None or sheet.surface.several or now - acknowledged_mark[1] >= 2 * ACKNOWLEDGE else acknowledged_mark
+        return tuple(sheet.marks), sheet.complete, under, self.button_at(*pointer) if sheet.surface.several else None, visible
 
     def draw(self, sheet: AnswerSheet, number: int, pointer: tuple[float, float], now: float) -> None:
         """Everything that belongs to an open question.
@@ -287,36 +287,36 @@ class SurfaceView:
         size = 2 * round((x1 - x0) / 2), 2 * round((y0 - y1) / 2)
         state = (sheet.ask.kind, tuple(sheet.marks), size)
         if self._given_line is None or self._given_line[0] != state:
-            given = [None if mark is None else sheet.ask.kind.label(mark) for mark in sheet.marks]
-            self._given_line = state, self._pictures.once(line_picture(ordered, surface.take, given, size))
+            labels = [None if mark is None else sheet.ask.kind.label(mark) for mark in sheet.marks]
+            self._given_line = state, self._pictures.once(line_picture(ordered, surface.take, labels, size))
         self._pictures.draw(self._given_line[1], (x0 + x1) / 2, (y0 + y1) / 2)
 
     def _marked_value(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float]) -> int | None:
         """The value whose mark is to be seen: the answer; else where keys have moved the mark; else the one in the direction of the pointer."""
         if sheet.complete:
-            given = sheet.marks[0]
-            return given if isinstance(given, int) else None
+            value = sheet.marks[0]
+            return value if isinstance(value, int) else None
         return dial.value_at(*self.to_canvas(*pointer)) if sheet.turned_to is None else dial.values[sheet.turned_to]
 
     def _draw_dial(self, sheet: AnswerSheet, dial: Dial, pointer: tuple[float, float], now: float) -> None:
         value = self._marked_value(sheet, dial, pointer)
-        given = sheet.acknowledged
-        if value is None or (sheet.complete and (given is None or now - given[1] >= 2 * ACKNOWLEDGE)):
+        acknowledged = sheet.acknowledged
+        if value is None or (sheet.complete and (acknowledged is None or now - acknowledged[1] >= 2 * ACKNOWLEDGE)):
             return
         x, y, turned = mark_place(dial, value)
         self._pictures.draw(self._dial_mark(dial, sheet.complete), *self.to_pixels(x, y), turned=turned)
 
     def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float) -> None:
         """What was answered, for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""
-        given = sheet.acknowledged
-        if given is not None and given[0] is not None and now - given[1] < 2 * ACKNOWLEDGE:
-            region = next((region for region in surface.regions if region.value == given[0]), None)
+        acknowledged = sheet.acknowledged
+        if acknowledged is not None and acknowledged[0] is not None and now - acknowledged[1] < 2 * ACKNOWLEDGE:
+            region = next((region for region in surface.regions if region.value == acknowledged[0]), None)
             if region is not None:
                 width = max(3.0, self.letter_px / 5)
                 self._outline(region, line=(255, 255, 255), width=width + 4, inset=0.04)  # to be seen on any colour
                 self._outline(region, line=_MARK, width=width, inset=0.04)
             else:
-                chip = self._given(sheet.ask.kind, given[0])
+                chip = self._given(sheet.ask.kind, acknowledged[0])
                 self._pictures.draw(chip, 0, round(above + 0.3 * self.letter_px + float(chip.size[1]) / 2))
         elif under is not None and not sheet.complete:
             self._outline(under, line=_MARK, width=1.5, inset=0.04)

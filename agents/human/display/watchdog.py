@@ -25,7 +25,7 @@ _KEYBOARD = 4  # what XInput calls a slave keyboard
 
 
 class Watchdog:
-    """Looks out for the apparatus.
+    """Watches the display and the keyboards.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Watchdog:
             raise SpanLabError(self.trouble)
 
     def close(self) -> None:
-        """Look no longer."""
+        """Stop watching."""
         if self._thread is not None:
             with suppress(BrokenPipeError):  # it has seen something, and ended
                 os.write(self._stop, b"x")

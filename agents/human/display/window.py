@@ -116,8 +116,8 @@ def screen_size(screen: Screen) -> tuple[int, int]:
 
     screens = pyglet.canvas.get_display().get_screens()
     if screen.screen >= len(screens):
-        there = ", ".join(f"{number} ({one.width} × {one.height} at {one.x}, {one.y})" for number, one in enumerate(screens))
-        raise SpanLabError(f"there is no screen {screen.screen}: this display has {there}; choose one of these with --screen")
+        available = ", ".join(f"{number} ({one.width} × {one.height} at {one.x}, {one.y})" for number, one in enumerate(screens))
+        raise SpanLabError(f"there is no screen {screen.screen}: this display has {available}; choose one of these with --screen")
     return int(screens[screen.screen].width), int(screens[screen.screen].height)
 
 
@@ -156,8 +156,8 @@ class LabWindow:
         self.now: Callable[[], float] = clock.getTime
         self.sleep: Callable[[float], None] = time.sleep
         self._logging = logging
-        whole = screen_size(screen)
-        size = whole if screen.fullscreen else screen.size_px
+        screen_px = screen_size(screen)
+        size = screen_px if screen.fullscreen else screen.size_px
         self.width_cm = screen.width_cm or ASSUMED_WIDTH_CM
         monitor = monitors.Monitor("spanlab", width=self.width_cm, distance=screen.distance_cm)
         monitor.setSizePix(size)

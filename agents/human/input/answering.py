@@ -1,4 +1,4 @@
-"""From presses and clicks to the answer to one question. This module knows nothing of screens."""
+"""From presses and clicks to the answer to one question and its reaction time. This module knows nothing of screens."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ....paradigms import Answer, Ask, Dial, Ordered, Region, Surface
+from ...base import Response
 
 #: Keys that end an answer of several values, or one on a dial.
 CONFIRM_KEYS = ("return", "enter", "num_enter")
@@ -243,6 +244,26 @@ class AnswerSheet:
         if self.surface.several:
             return self.ask.kind.answer_of(self.marks) if self.complete or self.may_finish else None
         return self.marks[0] if self.complete else None
+
+    @property
+    def reaction_time_ms(self) -> float | None:
+        """The time from the onset of the question to its answer, in ms; None without an answer, and after a pause, which such a time would contain."""
+        return None if self.answered_at is None or self.paused else round((self.answered_at - self.onset) * 1000.0, 3)
+
+    def response(self, notes: dict[str, Any]) -> Response:
+        """The response as it stands, for the record.
+
+        Parameters
+        ----------
+        notes : further facts of the step; those of the question are added
+        """
+        notes.update(self.notes())
+        raw, value = {"presses": self.presses}, self.answer()
+        if value is None:
+            return Response(None, None, raw, "omitted", notes)
+        if not self.ask.kind.allows(value):
+            return Response(None, None, {**raw, "value": value}, "invalid", notes)
+        return Response(value, self.reaction_time_ms, raw, "answered", notes)
 
     def notes(self) -> Mapping[str, Any]:
         """Further facts for the record, fit for JSON."""

@@ -78,12 +78,12 @@ def read_box(text: str) -> BoxAddress:
 
 def _bytes(presses: str, text: str) -> bytes:
     if re.fullmatch(r"0x[0-9a-fA-F]{2}(\+0x[0-9a-fA-F]{2})*", presses):
-        found = bytes(int(number, 16) for number in presses.split("+"))
+        codes = bytes(int(number, 16) for number in presses.split("+"))
     else:
-        found = presses.encode("latin-1", "ignore")
-    if not found or len(set(found)) < len(found):
+        codes = presses.encode("latin-1", "ignore")
+    if not codes or len(set(codes)) < len(codes):
         raise SpanLabError(f"presses= gives the byte of each button, all different, such as presses=abcd or presses=0x01+0x02; found '{text}'")
-    return found
+    return codes
 
 
 def _value(text: str) -> str | int | float:
@@ -99,7 +99,7 @@ class Box(Protocol):
     """An open button box."""
 
     def check(self) -> None:
-        """Raises SpanLabError when it is gone."""
+        """Raise SpanLabError when the box is gone."""
         ...
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
@@ -167,10 +167,10 @@ class SerialBox:
                     ready, _, _ = select.select([self._port.fileno()], [], [], 0.2)
                     if not ready:
                         continue
-                found = self._port.read(max(1, self._port.in_waiting))
+                received = self._port.read(max(1, self._port.in_waiting))
                 at = time.perf_counter()  # only the main thread asks PsychoPy's clock
                 with self._lock:
-                    self._arrived += [(at, byte) for byte in found]
+                    self._arrived += [(at, byte) for byte in received]
         except Exception as error:  # the box was unplugged; pyserial and the system raise several kinds
             if self._open:
                 self._lost = str(error) or type(error).__name__
@@ -213,14 +213,14 @@ class PsychopyBox:
         self._address, self._now = address, now
         try:
             DeviceManager.activatePlugins()
-            made: Any = DeviceManager.addDevice(address.where, "spanlab button box", **dict(address.settings))
+            device: Any = DeviceManager.addDevice(address.where, "spanlab button box", **dict(address.settings))
         except Exception as error:  # drivers raise whatever they like
             raise SpanLabError(f"the button box '{address.where}' cannot be opened ({error or type(error).__name__}); check its cable and its driver") from None
-        if isinstance(made, KeyboardButtonBox):
+        if isinstance(device, KeyboardButtonBox):
             raise SpanLabError("PsychoPy's KeyboardButtonBox would take keys away from the keyboard, and loses short ones; write keys:1+2+3+4 instead")
-        if not isinstance(made, BaseButtonGroup):
+        if not isinstance(device, BaseButtonGroup):
             raise SpanLabError(f"'{address.where}' is not a button box that PsychoPy knows; it must be a class of button groups (BaseButtonGroup)")
-        self._device = made
+        self._device = device
         self._device.dispatchMessages()
         self._device.responses.clear()
 
@@ -232,12 +232,12 @@ class PsychopyBox:
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
         self.check()
-        found = list(self._device.responses)
-        if not found:
+        responses = list(self._device.responses)
+        if not responses:
             return list(presses)
         self._device.responses.clear()
         now = self._now()
-        return [*presses, *(Press("key", now, key=f"button_{response.channel + 1}") for response in found if response.value)]
+        return [*presses, *(Press("key", now, key=f"button_{response.channel + 1}") for response in responses if response.value)]
 
     def facts(self) -> dict[str, Any]:
         return {"box": "psychopy", "class": self._address.where, "timed_by": "reading"}

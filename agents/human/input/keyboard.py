@@ -1,4 +1,4 @@
-"""The keyboard: Psychtoolbox's queue, which stamps every press when it happens, or loudly something worse.
+"""The keyboard: Psychtoolbox's queue, which stamps every press when it happens, or, with a warning, something less precise.
 
 Two things in PsychoPy's ``Keyboard`` are worked around. Its back end falls back in silence, so it is asked which one it is and whether it listens to any
 device. And its ``getKeys`` forgets presses that were released before the poll, so the responses are read from the device itself, and each press is taken
@@ -43,11 +43,11 @@ class Keyboard:
 
     Parameters
     ----------
-    wanted : ``ptb``, or ``event`` to do without Psychtoolbox
+    preferred : ``ptb``, or ``event`` to do without Psychtoolbox
     say : told, in a sentence, when the precise back end cannot be had
     """
 
-    def __init__(self, wanted: Backend, say: Callable[[str], None]) -> None:
+    def __init__(self, preferred: Backend, say: Callable[[str], None]) -> None:
         self.devices = 0
         self.backend: Backend = "event"
         self._device: Any = None
@@ -56,7 +56,7 @@ class Keyboard:
         #: keys that are down, and when they were last told to be
         self._down: dict[int, float] = {}
         self._cleared = 0.0
-        if wanted == "ptb":
+        if preferred == "ptb":
             problem = self._open_ptb()
             if problem:
                 say(
@@ -110,9 +110,9 @@ class Keyboard:
 
         zero = logging.defaultClock.getLastResetTime()
         self._device.dispatchMessages()
-        found, presses = list(self._device.responses), []
+        responses, presses = list(self._device.responses), []
         self._device.responses.clear()
-        for response in found:  # the same object comes again when the key is released
+        for response in responses:  # the same object comes again when the key is released
             mark = (response.code, response.tDown)
             released = response.duration is not None
             if mark in self._seen:

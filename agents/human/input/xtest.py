@@ -108,7 +108,7 @@ class XTestInput:
             self._change.notify()
 
     def cancel(self) -> None:
-        """Do nothing of what is still to be done."""
+        """Cancel all events that are still to come."""
         self.check()
         with self._change:
             self._due.clear()
@@ -125,7 +125,7 @@ class XTestInput:
             self._display.close()
 
     def check(self) -> None:
-        """Raise SpanLabError when something could not be done: nobody would do the rest, and a question would wait for ever."""
+        """Raise SpanLabError when an event could not be made: the rest would not be made either, and a question would wait for ever."""
         if self._error is not None:
             raise SpanLabError(f"the simulated participant cannot press keys any more ({self._error}); check that the virtual screen is still running")
 

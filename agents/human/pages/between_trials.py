@@ -92,8 +92,8 @@ def _wait(
             if press.device == "key":
                 return next((option.name for option in options if option.key == press.key), "")
             x, y = room.surface.to_pixels(press.x, press.y)
-            there = (option.name for option, (x0, y0, x1, y1) in zip(options, sheet.buttons, strict=True) if x0 <= x <= x1 and y0 <= y <= y1)
-            return next(there, "") if clicks else ""
+            hits = (option.name for option, (x0, y0, x1, y1) in zip(options, sheet.buttons, strict=True) if x0 <= x <= x1 and y0 <= y <= y1)
+            return next(hits, "") if clicks else ""
         return "on" if press.device == "click" or press.key in ("space", "return", "right") or is_button(press.key) else ""
 
     return _until(room, language, draw, decide, seconds, meanwhile=meanwhile, waits="choice" if options else "page")

@@ -77,7 +77,7 @@ Propose = Callable[[Mapping[str, str]], Mapping[str, str]]
 def ask(
     title: str, questions: Sequence[Question], check: Check, language: str = "en", propose: Mapping[str, Propose] = MappingProxyType({})
 ) -> dict[str, str] | None:
-    """Show the dialog until everything fits, or somebody cancels it (None).
+    """Show the dialog until all answers are valid, or somebody cancels it (None).
 
     Parameters
     ----------
@@ -249,15 +249,15 @@ class _Dialog:
 
     def _accept(self) -> None:
         typed = self._typed()
-        found = dict(self._check(typed))
+        problems = dict(self._check(typed))
         for name, line in self._lines.items():
-            self._mark(name, line, found.get(name, ""))
-        if not found:
+            self._mark(name, line, problems.get(name, ""))
+        if not problems:
             self._answers = typed
             self._dialog.accept()
             return
         self._fit()
-        first = next((self._lines[question.name] for question in self._questions if question.name in found), None)
+        first = next((self._lines[question.name] for question in self._questions if question.name in problems), None)
         if first is not None:
             first.setFocus()
             self._scroll.ensureWidgetVisible(first)

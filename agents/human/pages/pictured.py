@@ -65,7 +65,7 @@ def strip(
     for number, display in enumerate(displays):
         left, top = (number % columns) * (side + gap) + 1, (number // columns) * high + 1
         image.paste(picture(look(display.stimulus.scene()), side), (left, top))
-        asked = display.asks is not None
+        has_question = display.asks is not None
         if display.asks is not None:
             _cells(draw, display.asks, left, top, side)
             draw_keys(draw, display.asks.surface(), left, top, side)
@@ -77,7 +77,7 @@ def strip(
             mark_answers(draw, [question.answer for question in display.questions], display.asks, left, top, side)
             words, size = captions[number]
             draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
-        draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if asked else theme.muted, edge * (2 if asked else 1))
+        draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if has_question else theme.muted, edge * (2 if has_question else 1))
         if number + 1 < len(displays):
             end = number % columns == columns - 1
             if not end:

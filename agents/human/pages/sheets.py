@@ -82,8 +82,8 @@ def page_letter(letter: int, window: tuple[int, int]) -> int:
 
 def blocks(page: Page, letter: int) -> list[Block]:
     """The text of a page as blocks; that below the example, too."""
-    found = [Block(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
-    return found + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
+    items = [Block(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
+    return items + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
 
 
 #: before a key in parentheses and around the sign between a key and its meaning, no line is broken
@@ -91,18 +91,18 @@ _TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
 
 
 def _paragraphs(text: str, letter: int) -> list[Block]:
-    found: list[Block] = []
+    items: list[Block] = []
     text = _TOGETHER.sub("\u00a0", text)
     for paragraph in text.split("\n\n"):
         for line in paragraph.strip().split("\n"):
             if line.startswith("# "):
-                found.append(Block(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
+                items.append(Block(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
             elif line.strip():
-                found.append(Block(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
-    return found
+                items.append(Block(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
+    return items
 
 
-def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
+def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:
     """Distribute text and pictures over sheets no higher than ``height`` pixels; a block of text that is higher alone is broken between lines, and headings
     stay with what follows."""
 
@@ -110,7 +110,7 @@ def paginate(found: Sequence[Item], room: int, height: int) -> list[list[Item]]:
         return _height(item, room)
 
     sheets: list[list[Item]] = [[]]
-    for item in found:
+    for item in items:
         if sheets[-1] and isinstance(item, Block) and item.anew:
             sheets.append([])
         if sheets[-1] and sum(map(height_of, sheets[-1])) + height_of(item) - item.after > height:
@@ -167,16 +167,16 @@ def lay_out(
     foot = max((image.height for image in feet), default=0)
     top, bottom = window[1] // 2 - letter, -window[1] // 2 + foot + (2 * letter if feet else letter)
     items = _items(page, language, (window[0] - 3 * letter, top - bottom), column, letter, theme, look)
-    sheets = paginate(items, column, top - bottom)
-    made = []
-    for number, sheet in enumerate(sheets):
+    contents = paginate(items, column, top - bottom)
+    sheets = []
+    for number, sheet in enumerate(contents):
         body = _composed(sheet, column, theme)
-        footer = feet[-1 if number == len(sheets) - 1 else min(number, 1)] if feet else None
+        footer = feet[-1 if number == len(contents) - 1 else min(number, 1)] if feet else None
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
         low = -window[1] // 2 + letter + foot // 2
-        last = number == len(sheets) - 1
-        made.append(Sheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
-    return made
+        last = number == len(contents) - 1
+        sheets.append(Sheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
+    return sheets
 
 
 def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) -> tuple[list[Image.Image], list[tuple[int, int, int, int]]]:
@@ -186,15 +186,15 @@ def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) ->
     beside = sum(pill.width + gap for pill in pills) - gap <= room
     rows = [pills] if beside else [[pill] for pill in pills]
     wide = max(sum(pill.width + gap for pill in row) - gap for row in rows)
-    whole = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), theme.background)
+    stack = Image.new("RGB", (wide, len(rows) * (high + letter) - letter), theme.background)
     boxes = []
     for number, row in enumerate(rows):
         left, top = (wide - sum(pill.width + gap for pill in row) + gap) // 2, number * (high + letter)
         for one in row:
-            whole.paste(one, (left, top))
-            boxes.append((left - wide // 2, whole.height // 2 - top - high, left - wide // 2 + one.width, whole.height // 2 - top))
+            stack.paste(one, (left, top))
+            boxes.append((left - wide // 2, stack.height // 2 - top - high, left - wide // 2 + one.width, stack.height // 2 - top))
             left += one.width + gap
-    return [whole], boxes
+    return [stack], boxes
 
 
 def _text(text: str, room: int, letter: int, theme: Theme) -> Image.Image:
@@ -236,11 +236,11 @@ def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
             parts += [(item.image, item.after, False) for item in run if isinstance(item, Figure)]
     widest = max((image.width for image, _, _ in parts), default=2)
     height = sum(image.height + after for image, after, _ in parts) - (parts[-1][1] if parts else 0)
-    whole = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), theme.background)
+    sheet = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), theme.background)
     margin = (widest - max((image.width for image, _, is_text in parts if is_text), default=0)) // 2
     top = 0
     for image, after, is_text in parts:
         middle = (widest - image.width) // 2
-        whole.paste(image, (middle if align == "centre" else margin if is_text else min(margin, middle), top))
+        sheet.paste(image, (middle if align == "centre" else margin if is_text else min(margin, middle), top))
         top += image.height + after
-    return whole
+    return sheet

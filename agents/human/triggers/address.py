@@ -87,22 +87,22 @@ def port_and_baud(where: str, text: str) -> tuple[str, int]:
 
 
 def _settings(text: str, kind: str, settings: list[str]) -> dict[str, float | int | str | bool]:
-    found: dict[str, float | int | str | bool] = {}
+    values: dict[str, float | int | str | bool] = {}
     for setting in settings:
         name, _, value = setting.strip().partition("=")
         if name not in _SETTINGS:
             raise SpanLabError(f"a trigger port has no setting '{name}'{nearest(name, _SETTINGS) or '; there are ' + ', '.join(_SETTINGS)} (in '{text}')")
         if name == "pulse" and kind != "lsl" and re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", value):
-            found["pulse_ms"] = float(value)
+            values["pulse_ms"] = float(value)
         elif name == "test" and re.fullmatch(r"[0-9]{1,3}", value) and int(value) <= 255:
-            found["test"] = int(value)
+            values["test"] = int(value)
         elif name == "lost" and value in get_args(Lost):
-            found["lost"] = value
+            values["lost"] = value
         elif name == "readback" and kind == "parallel" and value in ("on", "off"):
-            found["readback"] = value == "on"
+            values["readback"] = value == "on"
         else:
             raise SpanLabError(f"'{setting}' is not understood in '{text}': {_expected(name, kind)}")
-    return found
+    return values
 
 
 def _expected(name: str, kind: str) -> str:

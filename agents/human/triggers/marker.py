@@ -109,12 +109,12 @@ class Marker:
     def record(self) -> None:
         """Return the codes sent so far in their order, and report it if the port has failed."""
         self._sender.tell()
-        known = [mark for mark in self._marks if mark.sending.settled]
-        if not known:
+        settled = [mark for mark in self._marks if mark.sending.settled]
+        if not settled:
             return
         self._marks = [mark for mark in self._marks if not mark.sending.settled]
         clock = self._beside()
-        for mark in sorted(known, key=lambda mark: mark.sending.at or math.inf):
+        for mark in sorted(settled, key=lambda mark: mark.sending.at or math.inf):
             self._write(self._to_record(mark, clock))
 
     def _beside(self) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class PortLost(Exception):  # noqa: N818 - named as what happened
-    """The port does not take codes any more; the message says why."""
+    """The port no longer takes codes; the message says why."""
 
 
 class Port(Protocol):
@@ -50,5 +50,5 @@ class Port(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the port."""
         ...

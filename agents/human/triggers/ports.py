@@ -1,4 +1,4 @@
-"""Every kind of port, and the opening of whichever is wanted; the software of each is loaded when it is opened.
+"""All kinds of ports; the software of each is loaded when a port is opened.
 
 Serial ports (USB adapters included) send codes as single bytes. Parallel ports put them on their eight data lines, through PsychoPy's driver (ppdev on Linux,
 inpout32 or inpoutx64 on Windows). A stream of LSL (Lab Streaming Layer) takes them as samples: irregular, one channel of whole numbers, each with LSL's own
@@ -52,12 +52,12 @@ class SerialPort:
     def write(self, code: int) -> None:
         try:
             # pyserial tries for ever where the system takes no byte at once, so on POSIX the byte goes straight to the system
-            taken = os.write(self._serial.fileno(), bytes([code])) if os.name == "posix" else self._serial.write(bytes([code]))
+            written = os.write(self._serial.fileno(), bytes([code])) if os.name == "posix" else self._serial.write(bytes([code]))
         except BlockingIOError:
-            taken = 0
+            written = 0
         except self._lost as error:
             raise PortLost(_reason(error)) from None
-        if not taken:
+        if not written:
             raise PortLost("it takes no more bytes")
 
     def check(self) -> None:
@@ -91,13 +91,13 @@ def _advice(device: str) -> str:
     try:
         from serial.tools.list_ports import comports
 
-        there = sorted(str(port.device) for port in comports())
+        devices = sorted(str(port.device) for port in comports())
     except Exception:  # listing ports is help, not more
-        there = []
-    found = [name for name in there if name != device][:8]
+        devices = []
+    others = [name for name in devices if name != device][:8]
     return (
         "check the cable, the name and your permissions (on Linux the group dialout); "
-        f"{'found here: ' + ', '.join(found) if found else 'no other serial port was found here'}"
+        f"{'found here: ' + ', '.join(others) if others else 'no other serial port was found here'}"
     )
 
 

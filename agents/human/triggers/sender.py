@@ -182,7 +182,7 @@ class TriggerSender:
     # -- the port --------------------------------------------------------------------------------------------------------------------------------
 
     def tell(self) -> None:
-        """Say it, once, when the port has died. Never called from the thread."""
+        """Report once that the port has failed. Never called from the thread."""
         if self.lost and not self._loss_reported:
             self._loss_reported = True
             then = "The session stops when this trial is over, at the latest." if self.address.lost == "stop" else "The session goes on without them."
@@ -202,7 +202,7 @@ class TriggerSender:
                 raise SpanLabError(f"the {self.port.name} takes no more trigger codes ({self.lost}), so the session stops here; repair it before you continue")
 
     def over(self) -> None:
-        """Say it when the port has died: the last trial is over, and there is nothing to be stopped any more."""
+        """Report that the port has failed after the last trial, when there is nothing left to stop."""
         self.settle()
         self._look()
         if self.lost:
