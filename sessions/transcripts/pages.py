@@ -1,4 +1,4 @@
-"""Conversations with a chat model as one page that opens offline: messages and pictures as the model saw them, and what is known of each reply in the margin."""
+"""Conversations with a chat model as a page that opens offline: messages and pictures as the model saw them, and in the margin what is known of each reply."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_every_display_and_all_feedback_that_may_come(tmp_path_factory: pytest.T
     trial = compile_trial(load_paradigm(str(file)), {"hand": "left"}, seed=1)
     phases = [view.phase for view in views(trial)]
     assert phases == ["fixation", *["probe", "probe", "feedback: right", "feedback: wrong", "feedback: missed"] * 3]
-    assert [view.asked for view in views(trial)] == [0, *(n for number in (1, 2, 3) for n in (number, number, 0, 0, 0))]
+    assert [view.number for view in views(trial)] == [0, *(n for number in (1, 2, 3) for n in (number, number, 0, 0, 0))]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
