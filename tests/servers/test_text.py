@@ -99,12 +99,26 @@ def test_half_an_object_is_no_answer(tap: Tap, tmp_path: Path) -> None:
 
 
 def test_reasons_stand_beside_the_answer_whatever_is_in_them(tap: Tap, tmp_path: Path) -> None:
-    settings = {**HELD, "reasoning": "after", "max_tokens": 200, "temperature": 1}
+    """Sampled from all tokens, so that random weights close the text of their reasons at some time: the server leaves out the improbable ones by itself."""
+    settings = {**HELD, "reasoning": "after", "reasoning_history": "cut", "max_tokens": 200, "temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
     made = session(tmp_path, VSR, agent(MODEL, tap.base_url, **settings), 4, list_length=2)
     kept = replies(made.folder)
     whole = [line["reply"]["finish_reason"] == "stop" for line in kept]
     assert any(whole)
     assert [note["extraction"] for note in notes(made.folder)] == ["constrained" if one else "unread" for one in whole]
+    asks = [step.percept.ask for step in compile_trial(VSR, {"list_length": 2}, seed=1, generator="corrected").steps]
+    kind = next(ask.kind for ask in asks if ask is not None)
+    said = [json.loads(line["reply"]["content"], strict=False) if one else None for line, one in zip(kept, whole, strict=True)]
+    answers = [None if one is None else kind.answer_from_json(one["answer"]) for one in said]
+    assert all(set(one) == {"answer", "reasoning"} for one in said if one is not None)
+    assert [event["value"] for event in read_events(made.folder) if event["event"] == "step" and "ask" in event] == answers
+    others = [set("123456789") & set(one["reasoning"]) - {str(one["answer"])} for one in said if one is not None]
+    assert any(others), "reasons that name other answers than the one that was given"
+    # the second question of each trial follows the reply to the first one: the answer alone, or all of a reply in which none was read
+    for first, request in zip(range(0, len(kept), 2), tap.requests[1::2], strict=True):
+        heard = [message["content"] for message in request.body["messages"] if message["role"] == "assistant"]
+        answer = answers[first]
+        assert heard == [kept[first]["reply"]["content"] if answer is None else kind.write(answer)]
 
 
 def test_the_other_form_of_a_schema_is_refused_at_once_with_the_remedy(tap: Tap, tmp_path: Path) -> None:
