@@ -116,7 +116,7 @@ def written(name: str, value: Any) -> Any:
 
 def is_file(name: Any) -> bool:
     """Whether a preset or instructions are named as a file."""
-    return isinstance(name, str) and (name.endswith(_ENDINGS) or "/" in name or os.sep in name)
+    return isinstance(name, str) and (name.lower().endswith(_ENDINGS) or "/" in name or os.sep in name)
 
 
 def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,11 +129,20 @@ def beside(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
     """
 
     def located(name: str, value: Any) -> Any:
-        if name not in ("preset", "instructions", "template") or not (is_file(value) or (isinstance(value, str) and value.endswith(".jinja"))):
-            return value
-        return str(folder / Path(value).expanduser())
+        if name == "instructions" and isinstance(value, Mapping):
+            return {paradigm: str(folder / Path(text).expanduser()) if _names_text(text) else text for paradigm, text in value.items()}
+        if name in ("preset", "instructions") and is_file(value):
+            return str(folder / Path(value).expanduser())
+        if name == "template" and names_template(value):
+            return str(folder / Path(value).expanduser())
+        return value
 
     return {name: located(name, value) for name, value in values.items()}
+
+
+def names_template(value: Any) -> bool:
+    """Whether a chat template is named as a file."""
+    return isinstance(value, str) and "\n" not in value and value.lower().endswith(".jinja")
 
 
 def preset_of_file(name: str) -> dict[str, Any]:
@@ -153,8 +162,10 @@ def preset_of_file(name: str) -> dict[str, Any]:
         raise SpanLabError(f"{path}: expected settings by name below 'settings'")
     if "preset" in settings:
         raise SpanLabError(f"{path}: a preset cannot begin with another preset: write its settings out")
-    instructions = instructions_of(data.get("instructions") or {}, path.parent)
-    return {**settings, **({"instructions": instructions} if instructions else {})}
+    if settings.get("instructions") and data.get("instructions"):
+        raise SpanLabError(f"{path} has instructions twice: below 'settings', and by themselves; give them once")
+    given = settings.get("instructions") or data.get("instructions") or {}
+    return {**beside(path.parent, settings), **({"instructions": instructions_of(given, path.parent)} if given else {})}
 
 
 def instructions_of(given: Any, folder: Path | None = None) -> Any:
@@ -178,7 +189,7 @@ def instructions_of(given: Any, folder: Path | None = None) -> Any:
 
 
 def _names_text(value: Any) -> bool:
-    return isinstance(value, str) and "\n" not in value and value.endswith((".txt", ".md"))
+    return isinstance(value, str) and "\n" not in value and value.lower().endswith((".txt", ".md"))
 
 
 def _mapping(path: Path, what: str) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...paradigms.language.yaml_source import parse
 from .messages import Detail
-from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, preset_of_file, text_of, written
+from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, names_template, preset_of_file, text_of, written
 
 _FILE = "presets.yaml"
 
@@ -225,15 +225,15 @@ class ChatSettings(BaseModel):
         """Under what is given, the settings of the preset that it names, and sentences of ours: whatever holds is recorded, also what nobody chose."""
         if not isinstance(values, Mapping) or info.context == _RECORDED:
             return values
+        if values.get("instructions"):
+            values = {**values, "instructions": instructions_of(values["instructions"])}
         if name := values.get("preset"):
             values = {**preset(str(name)), **values}
         values = {key: written(key, value) if key in ("stop", "extra_body", "extra_headers") else value for key, value in values.items()}
         if isinstance(values.get("stop"), str):
             values["stop"] = (values["stop"],)
-        if isinstance(values.get("template"), str) and values["template"].endswith(".jinja"):
+        if names_template(values.get("template")):
             values["template"] = text_of(Path(values["template"]).expanduser())
-        if is_file(values.get("instructions")):
-            values["instructions"] = instructions_of(values["instructions"])
         ours = {"preamble": PREAMBLES.get(values.get("view", "words"), ""), "reasoning_text": REASONS.get(values.get("reasoning", "none"), "")}
         empty = {
             "preamble": "",
@@ -242,6 +242,10 @@ class ChatSettings(BaseModel):
             "examples_text": "",
             "trial_text": "",
             "template": "",
+            "stop": (),
+            "extra_body": {},
+            "extra_headers": {},
+            "label": "",
         }  # given without a value, as on a command line
         return {**ours, **{name: empty[name] if value is None and name in empty else value for name, value in values.items()}}
 
@@ -261,6 +265,8 @@ class ChatSettings(BaseModel):
             raise ValueError("a completion endpoint reads text alone: set view to words, or likelihoods to prompt")
         if self.template and self.likelihoods != "echo":
             raise ValueError("template is for likelihoods=echo: the server has its own for messages")
+        if self.template and not any(sign in self.template for sign in ("{{", "{%")):
+            raise ValueError("template is no chat template: it has no gaps ({{ ... }}); a file of one has a name that ends in .jinja")
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)
         if self.conversation_window is not None and self.conversation == "trial":

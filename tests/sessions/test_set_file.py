@@ -225,13 +225,15 @@ def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
     (folder / "mine.yaml").write_text(OWN, "utf-8")
     preset = "settings: {{preamble: '{}'}}\n"
     (folder / "müde.yaml").write_text(preset.format("Du bist müde."), "utf-8")
-    text = "agents: [chat:a@here]\nparadigms: {mine.yaml: {trials: 1, set: {list_length: 2}}}\nsettings: {müde: {preset: müde.yaml}}\n"
+    (folder / "Anleitung.txt").write_text("Merke dir alles.\n", "utf-8")
+    settings = "settings: {müde: {preset: müde.yaml, instructions: {mine: Anleitung.txt}}}\n"
+    text = f"agents: [chat:a@here]\nparadigms: {{mine.yaml: {{trials: 1, set: {{list_length: 2}}}}}}\n{settings}"
     path = written(folder, text)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     status, _, err = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status == 0, err
-    assert tap.requests[0].body["messages"][0]["content"].startswith("Du bist müde.")
+    assert tap.requests[0].body["messages"][0]["content"].startswith("Du bist müde.\n\nMerke dir alles.")
     before = len(tap.requests)
 
     (folder / "müde.yaml").write_text(preset.format("Du bist wach."), "utf-8")

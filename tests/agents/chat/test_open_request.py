@@ -112,6 +112,7 @@ def test_a_variable_that_is_not_set_is_told_before_anything_begins(run: Run, mon
         ("settings: {temperatur: 0}", "there is no setting 'temperatur', did you mean 'temperature'"),
         ("instructions: {vsr: lost.txt}", "lost.txt cannot be read"),
         ("settings: [", "mine.yaml"),
+        ("settings: {instructions: {vsr: a}}\ninstructions: {vsr: b}", "has instructions twice"),
     ],
 )
 def test_a_faulty_preset_is_told_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -119,3 +120,38 @@ def test_a_faulty_preset_is_told_in_a_sentence(tmp_path: Path, text: str, said: 
     with pytest.raises(SpanLabError) as caught:
         ChatSettings.read({"preset": str(tmp_path / "mine.yaml")})
     assert said.split(",")[0] in str(caught.value)
+
+
+def test_what_other_editors_write_is_read_and_files_that_a_preset_names_lie_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Windows: a byte order mark, its line ends, a name in capitals, umlauts; and the program runs in another folder."""
+    folder = tmp_path / "Müde Studentin"
+    folder.mkdir()
+    (folder / "PERSONA.YAML").write_bytes(
+        b"\xef\xbb\xbf"
+        + "about: müde\r\nsettings:\r\n  preamble: |\r\n    Du bist müde.\r\n    Antworte kurz.\r\n  likelihoods: echo\r\n  template: plain.jinja\r\n"
+        "  instructions:\r\n    vsr: Anleitung.TXT\r\n    cd: Vergleiche.\r\n".encode()
+    )
+    (folder / "Anleitung.TXT").write_bytes(b"\xef\xbb\xbf" + "Merke dir alles.\r\nAchte auf die Größe.\r\n".encode())
+    (folder / "plain.jinja").write_bytes(b"\xef\xbb\xbf{% for message in messages %}{{ message.content }}\r\n{% endfor %}\r\n")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    settings = ChatSettings.read({"preset": str(folder / "PERSONA.YAML")})
+    assert settings.preamble == "Du bist müde.\nAntworte kurz.\n"
+    assert settings.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe.", "cd": "Vergleiche."}
+    assert settings.template == "{% for message in messages %}{{ message.content }}\n{% endfor %}"
+    beside = ChatSettings.read({"instructions": {"vsr": str(folder / "Anleitung.TXT")}})
+    assert beside.instructions == {"vsr": "Merke dir alles.\nAchte auf die Größe."}, "the text of a file, and never its name"
+    again = ChatSettings.read({"preset": str(folder / "PERSONA.YAML"), "instructions": None, "stop": None, "extra_body": None, "extra_headers": None})
+    assert not again.instructions
+
+
+def test_a_preset_in_the_encoding_of_an_old_editor_is_told_in_a_sentence(tmp_path: Path) -> None:
+    for content in ("settings: {preamble: Du bist müde}".encode("cp1252"), "settings: {preamble: Du bist müde}".encode("utf-16")):
+        (tmp_path / "mine.yaml").write_bytes(content)
+        with pytest.raises(SpanLabError, match=r"mine\.yaml.*UTF-8"):
+            ChatSettings.read({"preset": str(tmp_path / "mine.yaml")})
+
+
+def test_a_chat_template_without_gaps_is_refused() -> None:
+    with pytest.raises(SpanLabError, match="no chat template"):
+        ChatSettings.read({"likelihoods": "echo", "template": "chatml.j2"})
