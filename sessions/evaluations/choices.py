@@ -36,7 +36,7 @@ from ..agent_checks import settings_hash, settings_of
 from ..concurrency import interruptible, several
 from ..conduct import Watcher, treatment_of
 from ..participant_flow import said_after
-from ..record.reader import is_practice, read_events
+from ..record.reader import is_practice, read_events, trials_left
 from ..record.session_files import PARTS
 from ..record.transcript_file import read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
@@ -148,6 +148,8 @@ class _Scoring:
     def __init__(self, folder: Path, agent: ChatAgent, output: Path | None) -> None:
         self._session, self._agent = same_trials(folder), agent
         info = self._session.info
+        if agent.examples:
+            raise SpanLabError("answers are scored given what the person had seen, which had no worked examples: leave out examples")
         if PARTS in info:
             raise SpanLabError(f"{folder} is a large session: its answers are in its table, and its trials were not recorded one by one")
         self._events = read_events(folder)
@@ -191,7 +193,8 @@ class _Scoring:
             except OSError as error:
                 raise SpanLabError(f"cannot write to {self.folder}: {error.strerror or error}; give another folder with -o") from None
             return
-        for name, what in (("answers_hash", "the answers of another session"), ("agent", "another model"), ("agent_settings_hash", "other chat settings")):
+        answers = "other answers than those of this session, which may have continued since (delete the folder to score them all)"
+        for name, what in (("answers_hash", answers), ("agent", "another model"), ("agent_settings_hash", "other chat settings")):
             if self._before.get(name) != self._who[name]:
                 raise SpanLabError(f"{self.folder} was made with {what}: give another folder with -o")
 
@@ -228,6 +231,10 @@ class _Scoring:
         self._replies = replies_by_trial([], lines)
         self._attempt = 1 + max((line["attempt"] for line in lines), default=0)
         to_score = [one for one in self._plan if not one.context.practice]
+        if left := trials_left(self._session.info, self._events):
+            watcher.say(f"{self._who['session']} is not finished, and {left:,} of its trials {'is' if left == 1 else 'are'} not among those whose answers are scored")
+        if self._agent.practises and len(to_score) == len(self._plan):
+            watcher.say(f"{self._who['session']} had no practice, so that none comes first")
         if self._before is None or "account" not in self._before:
             estimate = self._estimate(to_score)
             watcher.say(f"{self._agent.name}: {estimate}")

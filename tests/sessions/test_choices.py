@@ -183,13 +183,14 @@ def test_what_cannot_be_scored_is_left_out_and_said(run: Run, server: Tap, tmp_p
 def test_slips_are_told_before_anything_is_asked(run: Run, server: Tap, tmp_path: Path) -> None:
     folder = person(tmp_path / "data", trials=1)
     assert "Give --chat likelihoods=prompt" in run("score-choices", folder, "--agent", "chat:m")[2]
+    assert "leave out examples" in score(run, folder, "--chat", "examples=2")[2]
     assert "scored by chat models" in run("score-choices", folder, "--agent", "ideal")[2]
     assert "is not a session" in score(run, tmp_path / "nowhere")[2]
     assert score(run, folder, "-o", tmp_path / "one")[0] == 0
     count = len(server.requests)
     assert "was made with other chat settings" in score(run, folder, "-o", tmp_path / "one", "--chat", "conversation=trial")[2]
     other = person(tmp_path / "other", trials=2)
-    assert "was made with the answers of another session" in score(run, other, "-o", tmp_path / "one")[2]
+    assert "was made with other answers than those of this session" in score(run, other, "-o", tmp_path / "one")[2]
     assert "holds something else already" in score(run, folder, "-o", tmp_path / "data")[2]
     status, _, err = score(run, folder, "-o", tmp_path / "dear", "--max-tokens", "10")
     assert status != 0
