@@ -231,6 +231,8 @@ def _shared_levels(session: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')}: {str(level).replace('_', ' ')}" for name, level in shared.items())
 
 
+#: memory of earlier trials in words: of people, and of chat models that have as much of it
+ONE_SITTING, WHOLE_BLOCK = "one sitting", "one conversation for each block"
 #: What a damaged file may raise; it must not hide the other sessions.
 DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 
@@ -373,12 +375,12 @@ def _protocol(session: Mapping[str, Any]) -> str:
     feedback = ((session.get("paradigm_data") or {}).get("practice") or {}).get("feedback", True)
     practice = f"practice {'with' if feedback else 'without'} feedback" if session.get("practice") else "no practice"
     if kind == PARTICIPANT.name:
-        return f"{practice} and one sitting"
+        return f"{practice} and {ONE_SITTING}"
     if kind != CHAT.name:
         return ""
     shown = f" and {settings['examples']} worked examples" if settings.get("examples") else ""
     window, whole = settings.get("conversation_window"), settings.get("conversation") == "session"
-    memory = "a conversation of its own for each trial" if not whole else "one conversation for each block" + (f", of {window + 1} trials" if window else "")
+    memory = "a conversation of its own for each trial" if not whole else WHOLE_BLOCK + (f", of {window + 1} trials" if window else "")
     return f"{practice}{shown} and {memory}"
 
 

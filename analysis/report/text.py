@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.scoring import Scored, plural
-from ..data.sessions import SessionFacts, SpanFacts
+from ..data.sessions import ONE_SITTING, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..effects.evidence import guessing_notes, tally
 from ..means.bootstrap import FEW
@@ -232,8 +232,8 @@ def _protocols(sessions: Sequence[SessionFacts]) -> list[Note]:
         if facts.protocol:
             alike.setdefault(facts.protocol, set()).add("people" if facts.kind == PARTICIPANT.name else facts.agent)
     protocols = "; ".join(f"{listed(sorted(who)) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in sorted(alike.items()))
-    people = {what.partition(" and ")[0] for what, who in alike.items() if "people" in who}
-    models = {what.partition(" and ")[0] for what, who in alike.items() if who - {"people"}}
+    people = {what for what, who in alike.items() if "people" in who}
+    models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if who - {"people"}}
     return [Note(f"Practice and memory: {protocols}.", warning=bool(people and models and people != models))] if models else []
 
 

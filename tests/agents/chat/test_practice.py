@@ -303,3 +303,9 @@ def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path
     (note,) = _protocols([*facts, person])
     assert note.warning
     assert "people had practice with feedback and one sitting" in note.text.lower()
+    alike = "practice with feedback and one conversation for each block"
+    for protocol, differs in ((alike, False), (f"{alike}, of 4 trials", True), ("practice with feedback and a conversation of its own for each trial", True)):
+        (note,) = _protocols([replace(facts[1], protocol=protocol), person])
+        assert note.warning == differs, "people remember all their trials, so a model that begins anew differs from them"
+    (note,) = _protocols([replace(facts[1], protocol=alike.replace(" and ", " and 2 worked examples and ")), person])
+    assert note.warning, "people had no worked examples"
