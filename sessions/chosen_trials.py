@@ -37,8 +37,10 @@ class ChosenTrials:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def request(self, pilot: bool = False) -> Request:
-        """The request for a machine's session with these trials."""
-        return Request(self.seed, self.generator, design=self.design, pilot=pilot, like=self.like, source=self.source, extra=self.extra)
+        """The request for a machine's session with these trials: in English, or in the first language of a paradigm without English instructions."""
+        languages = self.paradigm.instructions
+        language = "en" if "en" in languages else next(iter(languages), "en")
+        return Request(self.seed, self.generator, language=language, design=self.design, pilot=pilot, like=self.like, source=self.source, extra=self.extra)
 
 
 def plan_trials(

@@ -251,7 +251,7 @@ def explain_status(
     if status in (400, 413, 422, 500) and (code in ("context_length_exceeded", "exceed_context_size_error") or _TOO_LONG.search(quoted)):
         return EndpointError(
             f"a conversation is too long for the model '{model}' at {where}{quotation}; choose a model with a longer context, smaller pictures, "
-            "or shorter trials",
+            "shorter trials, or with conversation=session fewer earlier trials (conversation_window)",
             status=status,
             of_request=True,
         )
