@@ -232,7 +232,7 @@ class _Scoring:
         self._attempt = 1 + max((line["attempt"] for line in lines), default=0)
         to_score = [one for one in self._plan if not one.context.practice]
         if left := trials_left(self._session.info, self._events):
-            watcher.say(f"{self._who['session']} is not finished, and {left:,} of its trials {'is' if left == 1 else 'are'} not among those whose answers are scored")
+            watcher.say(f"{self._who['session']} is not finished: {left:,} {'trial' if left == 1 else 'trials'} of it cannot be scored yet")
         if self._agent.practises and len(to_score) == len(self._plan):
             watcher.say(f"{self._who['session']} had no practice, so that none comes first")
         if self._before is None or "account" not in self._before:
