@@ -378,7 +378,8 @@ def _protocol(session: Mapping[str, Any]) -> str:
         return f"{practice} and {ONE_SITTING}"
     if kind != CHAT.name:
         return ""
-    shown = f" and {settings['examples']} worked examples" if settings.get("examples") else ""
+    count = settings.get("examples") or 0
+    shown = f", {count} worked example{'s' * (count != 1)}" if count else ""
     window, whole = settings.get("conversation_window"), settings.get("conversation") == "session"
     memory = "a conversation of its own for each trial" if not whole else WHOLE_BLOCK + (f", of {window + 1} trials" if window else "")
     return f"{practice}{shown} and {memory}"

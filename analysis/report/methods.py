@@ -19,6 +19,7 @@ from ..figures.groups_figure import GROUPS
 from ..figures.roc_figure import ROC
 from ..stats.margins import PRIOR, Margin
 from ..stats.mixed_model import sort_cells
+from .text import protocols_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,8 +164,7 @@ def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
     text += f" (design {listed(designs)})." if designs else "."
     languages = sorted({str(head.session.get("language")) for head in heads if head.session.get("language")})
     text += f" Instructions were in {listed(languages)} (language codes)." if languages else ""
-    protocols = Counter(("people" if one.kind == PARTICIPANT.name else one.agent, one.protocol) for one in facts if one.protocol)
-    conditions = [f"{who} had {what}" for who, what in dict.fromkeys(protocols)]
+    conditions = [f"{listed(who)} had {what}" for what, who in protocols_of(facts).items()]
     return text + (f" Practice and memory: {'; '.join(conditions)}." if conditions else "")
 
 

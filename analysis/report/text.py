@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ MOST_TITLES = 6
 
 #: What a sentence says of networks that may give answers that nobody allowed.
 ALL_CLASSES = "over all classes"
+
+#: what the label of a session says of its repetition
+_REPEAT = re.compile(r"(?:^|, )repeat \d+$")
 
 
 @dataclass(frozen=True)
@@ -225,15 +229,24 @@ def like_for_like(
     return sorted(notes, key=lambda note: not note.warning)
 
 
+def protocols_of(sessions: Sequence[SessionFacts]) -> dict[str, list[str]]:
+    """By practice and memory, who had them: people and chat models. A model that had several has the names of its settings beside its own."""
+    there = [facts for facts in sessions if facts.protocol]
+    several = {agent for agent, count in Counter(agent for agent, _ in {(facts.agent, facts.protocol) for facts in there}).items() if count > 1}
+    found: dict[str, set[str]] = {}
+    for facts in there:
+        label = _REPEAT.sub("", facts.label) if facts.agent in several else ""
+        name = "people" if facts.kind == PARTICIPANT.name else f"{facts.agent} ({label})" if label else facts.agent
+        found.setdefault(facts.protocol, set()).add(name)
+    return {protocol: sorted(found[protocol]) for protocol in sorted(found)}
+
+
 def _protocols(sessions: Sequence[SessionFacts]) -> list[Note]:
     """What practice and memory people and chat models had: a warning where these are not the same."""
-    alike: dict[str, set[str]] = {}
-    for facts in sessions:
-        if facts.protocol:
-            alike.setdefault(facts.protocol, set()).add("people" if facts.kind == PARTICIPANT.name else facts.agent)
-    protocols = "; ".join(f"{listed(sorted(who)) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in sorted(alike.items()))
+    alike = protocols_of(sessions)
+    protocols = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in alike.items())
     people = {what for what, who in alike.items() if "people" in who}
-    models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if who - {"people"}}
+    models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if {*who} - {"people"}}
     return [Note(f"Practice and memory: {protocols}.", warning=bool(people and models and people != models))] if models else []
 
 

@@ -296,7 +296,7 @@ def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path
     take(tmp_path / "data", CD, FEW, steady("same"), {"examples": 2}, seed=5)
     facts = list(gather([tmp_path / "data"]).sessions)
     (note,) = _protocols(facts)
-    assert "chat:m had no practice and 2 worked examples and a conversation of its own for each trial" in note.text
+    assert "chat:m had no practice, 2 worked examples and a conversation of its own for each trial" in note.text
     assert "chat:m had practice with feedback and one conversation for each block, of 4 trials" in note.text
     assert not note.warning, "nobody is compared with people"
     person = replace(facts[0], kind="participant", protocol="practice with feedback and one sitting")
@@ -307,5 +307,9 @@ def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path
     for protocol, differs in ((alike, False), (f"{alike}, of 4 trials", True), ("practice with feedback and a conversation of its own for each trial", True)):
         (note,) = _protocols([replace(facts[1], protocol=protocol), person])
         assert note.warning == differs, "people remember all their trials, so a model that begins anew differs from them"
-    (note,) = _protocols([replace(facts[1], protocol=alike.replace(" and ", " and 2 worked examples and ")), person])
+    (note,) = _protocols([replace(facts[1], protocol=alike.replace(" and ", ", 2 worked examples and ")), person])
     assert note.warning, "people had no worked examples"
+    labelled = [replace(facts[0], label="geübt, repeat 2"), replace(facts[1], label="repeat 1"), person]
+    (note,) = _protocols(labelled)
+    assert any(f"chat:m (geübt) had {one.protocol}" in note.text for one in labelled), "which of a model's settings had what"
+    assert any(f"chat:m had {one.protocol}" in note.text for one in labelled), "repeats are alike"
