@@ -274,19 +274,29 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
     return f"{total}\n\n{' · '.join(each)}"
 
 
-def said_after(paradigm: Paradigm, trial: TakenTrial, following: TakenTrial | None, language: str) -> list[str]:
-    """The sentences after a trial that is read from a record: the result of a practice trial, and that the main part begins.
+def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTrial | None, language: str) -> list[str]:
+    """The sentences after a trial that is read from a record: the result of a practice trial, that a further round follows, and that the main part begins.
 
     Parameters
     ----------
+    trial : None before the first one, when practice may begin
     following : the next trial; None after the last one
     """
-    if not is_practice(trial.key):
-        return []
     practice = paradigm.practice
-    sentences = [result_of([line["scores"] for line in trial.questions], language)] if practice is not None and practice.feedback else []
-    ends = following is not None and not is_practice(following.key)
-    return [*sentences, *([sentence("session.main_body", language)] if ends else [])]
+    feedback = practice is not None and practice.feedback
+    sentences: list[str] = []
+    if trial is not None and is_practice(trial.key) and feedback:
+        sentences.append(result_of([line["scores"] for line in trial.questions], language))
+    if following is None:
+        return sentences
+    if is_practice(following.key):
+        if trial is None:
+            sentences.append(sentence("session.practice_body" if feedback else "session.practice_silent", language))
+        elif trial.start["block"] != following.start["block"]:  # blocks of practice are its rounds
+            sentences.append(sentence("session.again_body", language))
+    elif trial is not None and is_practice(trial.key):
+        sentences.append(sentence("session.main_body", language))
+    return sentences
 
 
 class PracticeHost(Protocol):

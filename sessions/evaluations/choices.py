@@ -202,6 +202,8 @@ class _Scoring:
         """Every trial with what came before it: practice where the settings have it, and the trials before where they are one conversation."""
         memory, followed = self._agent.memory(), list[_Followed]()
         language = "en" if "en" in self._session.paradigm.instructions else str(self._session.info["language"])
+        for text in said_after(self._session.paradigm, None, self._taken[0], language):
+            memory.tell(text)
         for place, trial in enumerate(self._taken):
             seed = int(digest(["choices", self._session.seed, trial.key], length=12), 16)
             briefing = brief(self._agent, self._session.paradigm, language, trial.trial, seed)

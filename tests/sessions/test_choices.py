@@ -21,9 +21,11 @@ from session_tools import AtTheWindow, Guessing, take
 from spanlab.agents.base import Response
 from spanlab.agents.registry import make_agent
 from spanlab.analysis.model_vs_human.choice_bits import blind_bits, choice_bits, clustered
+from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, load_paradigm
-from spanlab.sessions import replaying
+from spanlab.sessions import Runner, find_sessions, reopen, replaying
 from spanlab.sessions.evaluations.choices import INFO, TABLE
+from spanlab.sessions.record.reader import read_events
 
 Run = Callable[..., Any]
 VSR, SFR = load_paradigm("vsr"), load_paradigm("sfr")
@@ -158,6 +160,41 @@ def test_no_request_depends_on_what_is_right(run: Run, server: Tap, tmp_path: Pa
     if settings == ["practice=feedback"]:
         info = json.loads((tmp_path / "true" / INFO).read_text("utf-8"))
         assert "trials of practice" in info["history"]
+
+
+def test_practice_comes_first_with_what_was_said_around_it(run: Run, server: Tap, tmp_path: Path) -> None:
+    folder = person(tmp_path / "data", load_paradigm("cd"), 1, {"set_size": [2], "retention_steps": [6]}, practice=True)
+    status, out, err = score(run, folder, "--chat", "practice=feedback")
+    assert status == 0, err
+    (over,) = [event for event in read_events(folder) if event["event"] == "practice"]
+    users = [message["content"] for message in server.requests[-1].body["messages"] if message["role"] == "user"]
+    assert users[0].startswith("We begin with some practice. You will be told how you did.")
+    assert sum("Let us practise that again." in one for one in users) == over["rounds"] - 1 > 0
+    assert ["Now the real trials begin." in one for one in users] == [False] * (len(users) - 1) + [True]
+    assert len(table(out)) == 1
+    bare = person(tmp_path / "bare", trials=1)
+    assert "had no practice" in score(run, bare, "--chat", "practice=feedback")[2]
+
+
+def test_of_a_session_that_is_not_finished_the_answers_so_far_are_scored_and_that_is_said(run: Run, server: Tap, tmp_path: Path) -> None:
+    def leaves(percept: Percept, number: int) -> Response:
+        if len(taker.seen) > 2:
+            raise SpanLabError("somebody left")
+        return Response(0)
+
+    taker = AtTheWindow(leaves)
+    with pytest.raises(SpanLabError, match="somebody left"):
+        take(tmp_path / "data", VSR, taker, 4, 2, {"list_length": [2]}, participant="p1")
+    (folder,) = find_sessions([tmp_path / "data"])
+    status, out, err = score(run, folder)
+    assert status == 0, err
+    assert "is not finished: 2 trials of it cannot be scored yet" in err
+    assert len(table(out)) == 4
+    session = reopen(folder)
+    Runner(session, AtTheWindow(lambda percept, number: Response(0))).run()
+    status, _, err = score(run, folder)
+    assert status != 0
+    assert "which may have continued since (delete the folder to score them all)" in err
 
 
 def test_what_cannot_be_scored_is_left_out_and_said(run: Run, server: Tap, tmp_path: Path) -> None:
