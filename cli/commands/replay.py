@@ -210,6 +210,7 @@ def batch(
 ) -> None:
     """Show the batches of a session with a chat model, or cancel the one that is under way."""
     from ...agents.chat.agent import ChatAgent
+    from ...agents.chat.cost.totals import Prices
     from ...agents.chat.settings import ChatSettings
     from ...sessions import reopen
     from ...sessions.conduct import make_machine
@@ -220,8 +221,10 @@ def batch(
     opened = reopen(session)
     if opened.info["agent_kind"] != CHAT.name:
         raise SpanLabError(f"{session} is a session of {opened.info['agent']}, and only chat models have batches")
-    settings, care = ChatSettings.recorded(chat_settings_of(opened.info)), {**opened.info.get("care", {}), "batch": "wait"}
-    agent = make_machine(opened.info["agent"], opened.seed, settings, care)
+    info = opened.info
+    settings, care = ChatSettings.recorded(chat_settings_of(info)), {**info.get("care", {}), "batch": "wait"}
+    prices = Prices.model_validate(info["prices"]) if "prices" in info else None
+    agent = make_machine(info["agent"], opened.seed, settings, care, prices)
     assert isinstance(agent, ChatAgent)
     try:
         with nullcontext() if not give_up else only_writer(session):

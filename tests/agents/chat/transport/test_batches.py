@@ -185,6 +185,18 @@ def test_not_waited_for(run: Run, server: BatchServer) -> None:
     assert "in_batches" not in account_is_right(FOLDER, server)
 
 
+def test_a_session_with_a_limit_of_cost_can_be_looked_at_and_cancelled(run: Run, server: BatchServer) -> None:
+    """The prices are those of its record, whoever gave them."""
+    server.looks = None
+    assert "was not waited for" in complaint(*run(*CD, "--batch", "--no-wait", "--max-cost", "1", *QUICK))
+    code, out, err = run("batch", FOLDER)
+    assert code == 0, err
+    assert "in progress" in out
+    code, out, err = run("batch", FOLDER, "--cancel")
+    assert code == 0, err
+    assert "fetches what it has done" in out
+
+
 def test_a_runner_by_itself_sends_nothing_that_is_in_a_batch(run: Run, server: BatchServer) -> None:
     """Whoever makes the runner: batches that are left are the record's, and looked at before anything is sent."""
     server.looks = None
