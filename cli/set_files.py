@@ -40,6 +40,10 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
             watcher.say(f"{file.name}: {check['sessions']:,.0f} of {len(evaluation_set.entries):,} sessions to begin{requests}")
         progress = evaluation_set.run(watcher)
     _print(progress)
+    if removed := evaluation_set.removed():
+        names = ", ".join(one.folder.name for one in removed if one.folder is not None)
+        sessions = "session" if len(removed) == 1 else "sessions"
+        print(f"not in the file any more, but part of the budget: {len(removed):,} {sessions} ({names}){_taken(removed)}")
     folders = [one.folder for one in progress if one.folder is not None]
     if report is not None and folders:
         from ..analysis.report.page import Options, compare
@@ -82,7 +86,14 @@ def _print(progress: Sequence[Progress]) -> None:
     print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
     for why, count in Counter(one.why for one in progress if len(one.why) > _WIDEST).items():
         print(f"{count:,} {'session' if count == 1 else 'sessions'}: {why}")
-    tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)
     states = {state: sum(one.state == state for one in progress) for state in ("done", "stopped", "begun", "waiting")}
     counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
-    print(counts + (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else ""))
+    print(counts + _taken(progress))
+
+
+def _taken(progress: Sequence[Progress]) -> str:
+    """What some sessions have taken together, in words."""
+    from ..agents.chat.cost.totals import money, short
+
+    tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)
+    return (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else "")

@@ -154,11 +154,25 @@ class EvaluationSet:
     def progress(self) -> list[Progress]:
         """The progress of every session, from its record."""
         begun: dict[str, Path] = {}
-        for folder in find_sessions([self._data]) if any(self._data.glob("*/session.json")) else ():
-            link = as_object(dict(read_session(folder)).get(KEY))
-            if link:
-                begun.setdefault(str(link.get("entry")), folder)
+        for info, folder in self._recorded():
+            begun.setdefault(str(info[KEY].get("entry")), folder)
         return [self._of(entry, begun.get(entry.id)) for entry in self.entries]
+
+    def removed(self) -> list[Progress]:
+        """Sessions of this set whose entries are not in the file any more; what they took counts for the budget."""
+        ids = {entry.id for entry in self.entries}
+        return [
+            self._of(Entry(info["agent"], info["paradigm"], link["settings"], link["repeat"], {}, link["entry"]), folder)
+            for info, folder in self._recorded()
+            if (link := info[KEY])["set"] == self._name and link["entry"] not in ids
+        ]
+
+    def _recorded(self) -> Iterator[tuple[Mapping[str, Any], Path]]:
+        """Sessions that belong to a set, with their records."""
+        for folder in find_sessions([self._data]) if any(self._data.glob("*/session.json")) else ():
+            info: Mapping[str, Any] = dict(read_session(folder))
+            if as_object(info.get(KEY)):
+                yield info, folder
 
     def _of(self, entry: Entry, folder: Path | None) -> Progress:
         if folder is None:
@@ -346,11 +360,12 @@ class EvaluationSet:
     def _run(self, watcher: Watcher) -> Sequence[Progress]:
         reasons: dict[str, str] = {}
         progress = {one.entry.id: one for one in self.progress()}
+        removed = self.removed()
         for entry in self.entries:
             one = progress[entry.id]
             if one.state == "done":
                 continue
-            others = [other for other in progress.values() if other is not one]
+            others = [*removed, *(other for other in progress.values() if other is not one)]
             spent = sum(other.cost or 0.0 for other in others), sum(other.tokens for other in others)
             ended = self._exhausted(spent) if _is_chat(entry.agent) else ""
             if ended:

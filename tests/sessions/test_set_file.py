@@ -141,6 +141,21 @@ def test_a_budget_holds_for_all_sessions_and_a_higher_one_goes_on(run: Run, lab:
     assert "3 done; 7,200 tokens" in out
 
 
+def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
+    text = "agents: [{}]\nparadigms: {{vsr: {{trials: 4, set: {{list_length: 3}}}}}}\ncare: {{concurrency: 1}}\n"
+    lab.tokens = 299
+    path = written(tmp_path, text.format("chat:a@here"), budget="{max_tokens: 5200}")
+    assert run("replay", "--set-file", path, "--data", tmp_path / "data")[0] == 0
+    written(tmp_path, text.format("chat:b@here"), budget="{max_tokens: 5200}")
+    status, out, _ = run("replay", "--set-file", path, "--data", tmp_path / "data")
+    assert status != 0
+    assert 4200 <= len(tap.requests) * 300 <= 5200, "12 requests of the model that is removed, and some of the new one"
+    assert "not in the file any more, but part of the budget: 1 session (vsr-chat-a-here-s1); 3,600 tokens" in out
+    written(tmp_path, text.format("chat:b@here"), budget="{max_tokens: 20000}")
+    assert run("replay", "--set-file", path, "--data", tmp_path / "data")[0] == 0
+    assert len(tap.requests) == 24
+
+
 def test_one_of_everything_from_another_editor(run: Run, tap: Tap, tmp_path: Path) -> None:
     """With a byte order mark and line ends of Windows, names instead of lists."""
     path = tmp_path / "one.yaml"
