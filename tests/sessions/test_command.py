@@ -49,6 +49,14 @@ def keep(folder: Path) -> pd.DataFrame:
 # -- replay ------------------------------------------------------------------------------------------------------------------------------------------
 
 
+def test_a_paradigm_without_english_instructions_is_taken_in_its_own_language(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "wechsel.yaml").write_text("paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8")
+    status, out, err = run("replay", tmp_path / "wechsel.yaml", "--agent", "ideal", "--trials", "2", "--data", tmp_path / "data")
+    assert status == 0, err
+    info = read_session(Path(out.strip()))
+    assert (info["language"], info["instructions"].strip()) == ("de", "Was ist neu?")
+
+
 def test_several_agents_take_the_same_trials(run: Run, tmp_path: Path) -> None:
     arguments = ("--agent", "ideal", "--agent", "capacity:2", "--trials", "4", "--set", "set_size=2,3", "--seed", "9", "--data", tmp_path)
     status, out, err = run("replay", "smu", *arguments)
