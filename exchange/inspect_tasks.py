@@ -15,7 +15,7 @@ from ..paradigms import Generator, PlannedTrial, Trial
 from ..sessions.before_trials import walk
 from ..sessions.chosen_trials import plan_trials
 from ..sessions.participant_flow import items_of
-from ..sessions.session import Request, brief, try_out, utc_now
+from ..sessions.session import brief, try_out, utc_now
 
 if TYPE_CHECKING:
     from ..sessions.trial_log import Judged
@@ -59,7 +59,8 @@ def inspect_task(
     loaded = chosen.paradigm
     by_number = {str(planned.trial): planned for planned in chosen.plan}
     # a model that nobody asks: whether replies to these questions can be read
-    try_out(loaded, ChatAgent("model", settings, hook=InspectHook("mockllm/model")), chosen.plan, Request(seed, generator))
+    request = chosen.request()
+    try_out(loaded, ChatAgent("model", settings, hook=InspectHook("mockllm/model")), chosen.plan, request)
     inspect, models, datasets, scorers, solvers = (importlib.import_module(f"inspect_ai{name}") for name in ("", ".model", ".dataset", ".scorer", ".solver"))
 
     def compiled(planned: PlannedTrial) -> Trial:
@@ -71,7 +72,7 @@ def inspect_task(
             trial = compiled(by_number[str(state.sample_id)])
             agent = ChatAgent(str(state.model), settings, hook=InspectHook(models.get_model()))
             steps = [step for step in trial.steps if step.percept.model_step]
-            judged = await walk(agent, brief(agent, loaded, "en", trial, trial.seed), steps)
+            judged = await walk(agent, brief(agent, loaded, request.language, trial, trial.seed), steps)
             await agent.teardown()
             state.store.set("spanlab", {"answers": [_answer(one) for one in judged], "taken_at": utc_now(), "settings": agent.settings()})
             state.output = models.ModelOutput.from_content(str(state.model), "\n".join(str(one.response.raw) for one in judged))
