@@ -199,7 +199,7 @@ def like_for_like(
         notes.append(Note(f"{listed(scripted)} comes from a scripted server. This shows that the software works, not what a model can do.", warning=True))
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
     notes += [Note(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
-    notes += _protocols(there)
+    notes += _protocols(there, dict(zip(items["session"].astype(str), items["agent"].astype(str), strict=True)))
     software = sorted({facts.software for facts in there if facts.software})
     if len(software) > 1:
         notes.append(Note(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
@@ -229,21 +229,28 @@ def like_for_like(
     return sorted(notes, key=lambda note: not note.warning)
 
 
-def protocols_of(sessions: Sequence[SessionFacts]) -> dict[str, list[str]]:
-    """By practice and memory, who had them: people and chat models. A model that had several has the names of its settings beside its own."""
+def protocols_of(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> dict[str, list[str]]:
+    """By practice and memory, who had them: people and chat models. A model that had several has the names of its settings beside its own.
+
+    Parameters
+    ----------
+    names : of agents in figures by session, for models whose settings have no name
+    """
     there = [facts for facts in sessions if facts.protocol]
     several = {agent for agent, count in Counter(agent for agent, _ in {(facts.agent, facts.protocol) for facts in there}).items() if count > 1}
     found: dict[str, set[str]] = {}
     for facts in there:
-        label = _REPEAT.sub("", facts.label) if facts.agent in several else ""
-        name = "people" if facts.kind == PARTICIPANT.name else f"{facts.agent} ({label})" if label else facts.agent
+        label = _REPEAT.sub("", facts.label)
+        alone = (names or {}).get(facts.name, facts.agent) if not facts.label else facts.agent
+        model = facts.agent if facts.agent not in several else f"{facts.agent} ({label})" if label else alone
+        name = "people" if facts.kind == PARTICIPANT.name else model
         found.setdefault(facts.protocol, set()).add(name)
     return {protocol: sorted(found[protocol]) for protocol in sorted(found)}
 
 
-def _protocols(sessions: Sequence[SessionFacts]) -> list[Note]:
+def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> list[Note]:
     """What practice and memory people and chat models had: a warning where these are not the same."""
-    alike = protocols_of(sessions)
+    alike = protocols_of(sessions, names)
     protocols = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in alike.items())
     people = {what for what, who in alike.items() if "people" in who}
     models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if {*who} - {"people"}}

@@ -313,3 +313,5 @@ def test_the_report_says_what_practice_and_memory_people_and_models_had(tmp_path
     (note,) = _protocols(labelled)
     assert any(f"chat:m (geübt) had {one.protocol}" in note.text for one in labelled), "which of a model's settings had what"
     assert any(f"chat:m had {one.protocol}" in note.text for one in labelled), "repeats are alike"
+    (note,) = _protocols(facts, {one.name: f"chat:m #{number}" for number, one in enumerate(facts)})
+    assert all(f"chat:m #{number} had {one.protocol}" in note.text for number, one in enumerate(facts)), "settings without names are called as in figures"
