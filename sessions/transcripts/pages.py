@@ -138,6 +138,7 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         account=describe_account(read.account()),
         conversations=conversations,
         trials=len(read.trials),
+        unit="trial" if info["agent_settings"].get("conversation") == "session" else "conversation",
         settings={name: _short(value) for name, value in settings.items()},
         pictures=any(part["picture"] for one in conversations for turn in one["turns"] for message in turn["sent"] for part in message["parts"]),
         back=back,

@@ -55,7 +55,9 @@ def test_the_requests_that_a_page_shows_are_those_that_were_sent(tmp_path: Path)
     assert "<b>nobody" not in page, "a reply ends no script and begins no element"
     whole, sent = told_in_turn(tmp_path / "whole", conversation="session", view="both", image_px=96, vision_check="off", constrained="json")
     read = Transcript(whole.folder)
-    shown = raw_requests(write_page(read, read.trials, tmp_path / "whole.html").read_text("utf-8"))
+    page = write_page(read, read.trials, tmp_path / "whole.html").read_text("utf-8")
+    assert "4 trials, in one conversation for each block, as the model saw them" in page
+    shown = raw_requests(page)
     assert len(shown) == len(sent)
     for one, body in zip(shown, sent, strict=True):
         assert one.pop("past") + len(one["messages"]) == len(body["messages"])
