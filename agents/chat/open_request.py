@@ -180,6 +180,8 @@ def instructions_of(given: Any, folder: Path | None = None) -> Any:
     SpanLabError
         when a file cannot be read.
     """
+    if _names_text(given):
+        raise SpanLabError(f"{given} does not say which paradigm it is for: give a YAML file of instructions by paradigm, with a line such as vsr: {given}")
     if is_file(given):
         path = (folder or Path()) / Path(given).expanduser()
         return instructions_of(_mapping(path, "instructions by paradigm"), path.parent)

@@ -85,6 +85,7 @@ def test_what_a_server_repeats_of_a_secret_header_is_hidden(run: Run, monkeypatc
         ({"extra_body": {"deep": [{"password": "abcdef"}]}}, "looks like a key"),
         ({"extra_body": "{abcdef"}, "extra_body cannot be read"),
         ({"extra_headers": {"X-A": {"abcdef": 1}}}, "extra_headers.X-A"),
+        ({"instructions": "told.txt"}, "told.txt does not say which paradigm it is for"),
         ({"preset": "nowhere/abcde.yaml"}, "nowhere/abcde.yaml"),
         ({"preset": "abcde"}, "a file of your own ends in .yaml"),
     ],
