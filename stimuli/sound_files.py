@@ -152,10 +152,20 @@ def wav_file(sha256: str, volume: float = 1.0) -> bytes:
         when its file has gone or changed.
     """
     samples, rate_hz = samples_of(sha256)
+    return _wav(samples * np.float64(volume), rate_hz)
+
+
+@lru_cache(maxsize=4)
+def tone_file(frequency_hz: int, ms: int, rate_hz: int = 16_000) -> bytes:
+    """A tone as a WAV file."""
+    return _wav(0.5 * np.sin(2 * np.pi * frequency_hz * np.arange(rate_hz * ms // 1000) / rate_hz)[:, None], rate_hz)
+
+
+def _wav(samples: np.ndarray, rate_hz: int) -> bytes:
     file = io.BytesIO()
-    with wave.open(file, "wb") as made:
-        made.setnchannels(samples.shape[1])
-        made.setsampwidth(2)
-        made.setframerate(rate_hz)
-        made.writeframes(np.clip(np.round(samples.astype(np.float64) * volume * 32768), -32768, 32767).astype("<i2").tobytes())
+    with wave.open(file, "wb") as wav:
+        wav.setnchannels(samples.shape[1])
+        wav.setsampwidth(2)
+        wav.setframerate(rate_hz)
+        wav.writeframes(np.clip(np.round(samples * 32768), -32768, 32767).astype("<i2").tobytes())
     return file.getvalue()

@@ -22,6 +22,7 @@ from .choices import Follower
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
 from .episode import ChatEpisode, Scoring
+from .hearing_check import HearingCheck
 from .likelihoods import Scorer
 from .memory import Before, Memory
 from .open_request import variables_of
@@ -86,6 +87,8 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers keep what they like: leave it out")
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
             raise SpanLabError(f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to top, or to none")
+        if hook is not None and self._settings.sounds == "audio":
+            raise SpanLabError(f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent otherwise: set sounds to words")
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.account = account or Account(self._request_limits)
@@ -103,6 +106,7 @@ class ChatAgent(ConcurrentAgent):
         self._scorer = None if self._settings.likelihoods == "none" else Scorer(self._settings)
         self._folder: Path | None = None
         self._vision = VisionCheck(model, self._endpoint.public, self._settings)
+        self._hearing = HearingCheck(model, self._endpoint.public, self._settings)
 
     def _check_batch(self, hook: SendHook | None) -> None:
         """Refuse what cannot go in a batch, as far as the settings tell."""
@@ -213,7 +217,7 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     async def setup(self, journal: Journal | None = None) -> None:
-        """Find out whether the server sees what it is sent, where the settings have pictures.
+        """Find out whether the server sees and hears what it is sent, where the settings have pictures or sounds.
 
         Parameters
         ----------
@@ -227,6 +231,7 @@ class ChatAgent(ConcurrentAgent):
         if self._folder is not None and not self._endpoint.by:
             await self._client.take_up(self._folder)
         await self._vision.run(partial(self._client.ask, fresh=True), journal)  # the cache knows how the server was, not how it is
+        await self._hearing.run(partial(self._client.ask, fresh=True), journal)
 
     @override
     def start(self, context: TrialContext, ask: Send | None = None) -> ChatEpisode:
@@ -299,7 +304,7 @@ class ChatAgent(ConcurrentAgent):
     def apparatus(self) -> dict[str, Any]:
         """Where the model was served, how the server was treated, and what it was found to see."""
         judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
-        return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **self._vision.found, **judge}
+        return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **self._vision.found, **self._hearing.result, **judge}
 
     @property
     def judge(self) -> Judge | None:

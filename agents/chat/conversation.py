@@ -10,9 +10,10 @@ from ...paradigms import Ask, Percept, ResponseKind, WorkedExample
 from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
 from ...stimuli.kinds.sounds import ShownSound
+from ...stimuli.sound_files import wav_file
 from ..base import Sentences, TrialContext
 from .memory import Before, Past
-from .messages import Message, Part, Picture, Request, Role, Text, chained
+from .messages import Message, Part, Picture, Request, Role, Sound, Text, chained
 from .reading.constrained import json_sentence
 from .reading.extraction import Reading
 from .settings import ChatSettings
@@ -151,7 +152,9 @@ class Conversation:
             parts.append(Text(visual.words().strip("\n")))
         if settings.view != "words":
             parts.append(Picture(visual, step, settings.image_px, settings.image_detail, example))
-        if isinstance(stimulus, ShownSound):
+        if isinstance(stimulus, ShownSound) and settings.sounds == "audio":
+            parts += [Text(f"A sound is played for {stimulus.ms / 1000:.3g} s:"), Sound(wav_file(stimulus.sha256, stimulus.volume), stimulus.ms, step, example)]
+        elif isinstance(stimulus, ShownSound):
             parts.append(Text(stimulus.sound_words()))
         return tuple(parts)
 
@@ -205,8 +208,8 @@ class Conversation:
         before, now = self._messages[: -len(sent)], self._messages[-len(sent) :]
         if len(now) != len(sent) or any(message.role != then["role"] for message, then in zip(now, sent, strict=True)):
             return False
-        pictures = {canonical(part.stored()): part for message in now for part in message.parts if isinstance(part, Picture)}
-        parts = [[Text(part["text"]) if "text" in part else pictures.get(canonical(part)) for part in then["parts"]] for then in sent]
+        beside = {canonical(part.stored()): part for message in now for part in message.parts if not isinstance(part, Text)}
+        parts = [[Text(part["text"]) if "text" in part else beside.get(canonical(part)) for part in then["parts"]] for then in sent]
         if any(part is None for some in parts for part in some):
             return False
         then = [Message(message.role, tuple(part for part in some if part is not None)) for message, some in zip(now, parts, strict=True)]
@@ -248,8 +251,11 @@ def check_said(stimulus: Stimulus, settings: ChatSettings) -> None:
         which says what to do.
     """
     visual = stimulus.visual if isinstance(stimulus, ShownSound) else stimulus
-    if isinstance(stimulus, ShownSound) and not stimulus.description:
-        raise SpanLabError("a display has a sound without words, and this model reads what is heard: give the sound 'words', which say what is heard in it")
+    if isinstance(stimulus, ShownSound) and settings.sounds == "words" and not stimulus.description:
+        raise SpanLabError(
+            "a display has a sound without words, and this model reads what is heard: give the sound 'words', which say what is heard in it, or use a model "
+            "that takes sounds (--chat sounds=audio)"
+        )
     if settings.view == "words" and not visual.said_in_words:
         raise SpanLabError(
             f"the display '{visual.name}' has an image without words, and this model reads words: give it 'words', which say what is seen in the image, "

@@ -1,4 +1,4 @@
-"""What goes to a chat server and what comes back: messages of text and pictures, requests, replies."""
+"""What goes to a chat server and what comes back: messages of text, pictures and sounds, requests, replies."""
 
 from __future__ import annotations
 
@@ -73,6 +73,38 @@ class Picture:
         return {"picture": {"step": self.step, **whose, "size_px": self.size_px, "detail": self.detail, "sha256": sha256}}
 
 
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """A sound in a message.
+
+    Parameters
+    ----------
+    wav : the WAV file, which holds the samples and nothing else
+    ms : how long it lasts
+    step : which of the steps that the agent was given, from 1
+    example : the worked example to which the step belongs, where it is none of the trial's own
+    """
+
+    wav: bytes
+    ms: float
+    step: int
+    example: str = ""
+
+    @property
+    def characters(self) -> int:
+        """How long its file is as it is sent: three bytes are four characters in base64."""
+        return len(self.wav) * 4 // 3
+
+    def sent(self) -> dict[str, Any]:
+        """As a part of a message on its way to a server."""
+        return {"type": "input_audio", "input_audio": {"data": base64.b64encode(self.wav).decode("ascii"), "format": "wav"}}
+
+    def stored(self) -> dict[str, Any]:
+        """As it is kept: which display it came with, and the hash of its file."""
+        whose = {"example": self.example} if self.example else {}
+        return {"sound": {"step": self.step, **whose, "ms": round(self.ms, 3), "sha256": hashlib.sha256(self.wav).hexdigest()}}
+
+
 @lru_cache(maxsize=_PICTURES_KEPT)
 def png(stimulus: Stimulus, size_px: int) -> bytes:
     """A display as a PNG file."""
@@ -81,7 +113,7 @@ def png(stimulus: Stimulus, size_px: int) -> bytes:
     return file.getvalue()
 
 
-Part = Text | Picture
+Part = Text | Picture | Sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +130,7 @@ class Message:
         return {"role": self.role, "content": [part.sent() for part in self.parts]}
 
     def stored(self) -> dict[str, Any]:
-        """As it is kept: without the pictures themselves."""
+        """As it is kept: without the pictures and sounds themselves."""
         return {"role": self.role, "parts": [part.stored() for part in self.parts]}
 
 

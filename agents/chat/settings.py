@@ -153,6 +153,14 @@ class ChatSettings(BaseModel):
         default="read",
         description="what is checked before a session with pictures: that the model reads them, that they reach it (the request has more tokens), or nothing",
     )
+    sounds: Literal["words", "audio"] = Field(
+        default="words",
+        description="how sounds reach the model: described in words, or as sounds (input_audio of chat completions), for models that take them",
+    )
+    hearing_check: Literal["tokens", "off"] = Field(
+        default="tokens",
+        description="what is checked before a session whose sounds are sent as sounds: that they reach the model (the request has more tokens), or nothing",
+    )
     wording: Literal["full", "bare"] = Field(
         default="full",
         description="full: the instructions and every question say how to answer; bare: only the instructions and the stimuli are sent",
@@ -263,6 +271,8 @@ class ChatSettings(BaseModel):
             raise ValueError("likelihoods are those of bare answers: set constrained and reasoning to none")
         if self.likelihoods == "echo" and self.view != "words":
             raise ValueError("a completion endpoint reads text alone: set view to words, or likelihoods to prompt")
+        if self.likelihoods == "echo" and self.sounds == "audio":
+            raise ValueError("a completion endpoint reads text alone: set sounds to words, or likelihoods to prompt")
         if self.template and self.likelihoods != "echo":
             raise ValueError("template is for likelihoods=echo: the server has its own for messages")
         if self.template and not any(sign in self.template for sign in ("{{", "{%")):

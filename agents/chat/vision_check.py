@@ -27,9 +27,9 @@ MUST_READ = 2
 _QUESTION = "Which four capital letters does the picture show? Answer with these letters and nothing else; if there is no picture, answer with the word none."
 #: A picture that makes a request longer by a token for so few of its characters was not seen but spelt out: some servers hand the model the text of its file.
 #: (Texts of files come to one or two characters a token; pictures of this kind to a few hundred tokens, and their files to thousands of characters.)
-_CHARACTERS_PER_TOKEN = 3
+CHARACTERS_PER_TOKEN = 3
 #: Settings that are about answers to trials, and would cut these replies short.
-_NOT_SENT = ("max_tokens", "max_completion_tokens", "logprobs", "top_logprobs")
+NOT_SENT = ("max_tokens", "max_completion_tokens", "logprobs", "top_logprobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Sight:
     @property
     def spelt_out(self) -> bool:
         """Whether the text of the file seems to have reached the model, and not the picture."""
-        return self.tokens is not None and self.tokens * _CHARACTERS_PER_TOKEN > self.characters
+        return self.tokens is not None and self.tokens * CHARACTERS_PER_TOKEN > self.characters
 
 
 class VisionCheck:
@@ -114,13 +114,13 @@ class VisionCheck:
         if letters is not None:
             parts.append(Picture(letter_picture(letters), number, self._settings.image_px, self._settings.image_detail))
         message = Message("user", (*parts, Text(_QUESTION)))
-        options = {name: value for name, value in self._settings.sampling().items() if name not in _NOT_SENT}
+        options = {name: value for name, value in self._settings.sampling().items() if name not in NOT_SENT}
         return Request((message,), options, chained(chained(chained("", self._model), message.stored()), options), f"vision-{number}")
 
     async def _reply(self, request: Request, question: int, send: Send, journal: Journal | None, anew: bool) -> Reply:
         paid = PaidReplies(send)
         if journal is not None:
-            paid.attach(_Kept(journal, request.identity, anew))
+            paid.attach(KeptReplies(journal, request.identity, anew))
         return await paid.reply(request, question)
 
     def _wrong(self, sight: Sight) -> str | None:
@@ -161,7 +161,7 @@ def _reads(reply: str, letters: str) -> bool:
     return re.search(f"(?<![A-Za-z]){between.join(letters)}(?![A-Za-z])", reply, re.IGNORECASE) is not None
 
 
-class _Kept:
+class KeptReplies:
     """The part of a journal that is about one request."""
 
     def __init__(self, journal: Journal, request: str, anew: bool) -> None:

@@ -69,8 +69,17 @@ class _Picture(TypedDict):
 
 
 @with_config(OPEN)
+class _Sound(TypedDict):
+    step: int
+    ms: float
+    sha256: str
+    example: NotRequired[str]
+
+
+@with_config(OPEN)
 class _Part(TypedDict):
     text: NotRequired[str]
+    sound: NotRequired[_Sound]
     picture: NotRequired[_Picture]
 
 

@@ -359,7 +359,14 @@ class _Drawer:
 
 def _sent_message(message: Mapping[str, Any], drawn: _Drawer) -> SentMessage:
     parts: Iterable[Mapping[str, Any]] = message["parts"]
-    return SentMessage(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else str(part.get("text", "")) for part in parts))
+    return SentMessage(message["role"], tuple(drawn.picture(part["picture"]) if "picture" in part else _text_of(part) for part in parts))
+
+
+def _text_of(part: Mapping[str, Any]) -> str:
+    """A part of a message that is no picture, in words: sounds are named by their hash, which tells them apart."""
+    if "sound" in part:
+        return f"[a sound of {part['sound']['ms'] / 1000:.3g} s, SHA-256 {part['sound']['sha256'][:16]}...]"
+    return str(part.get("text", ""))
 
 
 def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Mapping[str, Any] | None) -> Turn:

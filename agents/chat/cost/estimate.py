@@ -25,9 +25,10 @@ from typing_extensions import override
 from ....core.event_loop import run_to_end
 from ....core.locale import sentence
 from ....paradigms import Percept
+from ....stimuli.kinds.sounds import ShownSound
 from ...base import TrialContext
 from ..agent import ChatAgent
-from ..messages import Message, Picture, Reply, Request
+from ..messages import Message, Picture, Reply, Request, Sound, Text
 from ..reading.judge import Judge
 from ..transport.faults import Departures
 from .totals import BATCH_SHARE, money, short
@@ -99,6 +100,8 @@ def _encoding(model: str) -> str | None:
 TOKENS_PER_MESSAGE = 4
 #: assumed: tokens of a picture that is looked at coarsely, and of each tile of so many pixels of one that is looked at closely
 PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
+#: assumed: tokens of a second of sound; servers count from 10 to 32
+TOKENS_PER_SECOND = 32
 #: assumed: tokens of the reasons that a model is asked for
 REASONING_TOKENS = 150
 #: of replies that give an answer, the share in which the rules find none, so that a judge is asked: 3 of the 221 in tests/replies/held_out.jsonl
@@ -152,6 +155,7 @@ class Estimate:
     judge : what the judge takes besides, where there is one
     practice : how much of it was reckoned with, where there is some
     batch : the share of the usual price at which requests go, where they go in batches
+    sounds : whether sounds are sent as sounds
     """
 
     conversations: int
@@ -166,11 +170,12 @@ class Estimate:
     judge: JudgeEstimate | None = None
     practice: str = ""
     batch: float | None = None
+    sounds: bool = False
 
     def to_record(self) -> dict[str, Any]:
         """For the record, with what was assumed."""
         return {
-            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "batch")},
+            **{name: value for name, value in asdict(self).items() if name not in ("judge", "practice", "batch", "sounds")},
             **({} if self.batch is None else {"batch": self.batch}),
             **({"practice": self.practice} if self.practice else {}),
             **({} if self.judge is None else {"judge": self.judge.to_record()}),
@@ -179,6 +184,7 @@ class Estimate:
                 "tokens_per_picture": PICTURE_TOKENS,
                 "tokens_per_tile": TILE_TOKENS,
                 "tile_px": TILE_PX,
+                **({"tokens_per_second_of_sound": TOKENS_PER_SECOND} if self.sounds else {}),
                 "reasoning_tokens": REASONING_TOKENS,
             },
         }
@@ -188,7 +194,8 @@ class Estimate:
         pictures = f", with {self.pictures:,} pictures" if self.pictures else ""
         cost = "cost unknown without prices (--price IN/OUT)" if self.cost is None else f"cost about {money(self.cost)}"
         error = f" (counted by {self.counted}: usually within {self.usual_error:.0%}, at worst {self.worst_error:.0%} off)" if self.usual_error else ""
-        guess = " and the tokens of a picture are a guess" if self.pictures else ""
+        beside = [what for what, there in (("a picture", self.pictures), ("a sound", self.sounds)) if there]
+        guess = f" and the tokens of {' and '.join(beside)} are a guess" if beside else ""
         practice = f" ({self.practice})" if self.practice else ""
         batch = "" if self.batch is None else f" in batches, at {self.batch:.0%} of the usual price"
         return (
@@ -282,7 +289,26 @@ def estimate(
     cost = None if prices is None else prices.cost(read, written) * (1.0 if share is None else share)
     conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(practice)
     judge = None if agent.judge is None else _of_judge(agent.judge, requests, *judged, times=1 + agent.settings()["reask"])
-    return Estimate(conversations, requests, pictures, read, written, cost, counter.how, counter.usual_error, counter.worst_error, judge, rounds, share)
+    return Estimate(
+        conversations,
+        requests,
+        pictures,
+        read,
+        written,
+        cost,
+        counter.how,
+        counter.usual_error,
+        counter.worst_error,
+        judge,
+        rounds,
+        share,
+        _sounds(agent, [*trials, *practice]),
+    )
+
+
+def _sounds(agent: ChatAgent, trials: Sequence[Rehearsed]) -> bool:
+    stimuli = (percept.for_machine.stimulus for one in trials for percept in one.percepts)
+    return agent.settings()["sounds"] == "audio" and any(isinstance(stimulus, ShownSound) for stimulus in stimuli)
 
 
 def _again(lefts: Sequence[_Left]) -> np.ndarray:
@@ -370,8 +396,9 @@ def sent(messages: Sequence[Message], counter: Counter) -> tuple[int, int]:
     tokens, pictures = 0.0, 0
     for message in messages:
         shown = [part for part in message.parts if isinstance(part, Picture)]
-        words = "\n\n".join(part.text for part in message.parts if not isinstance(part, Picture))
+        words = "\n\n".join(part.text for part in message.parts if isinstance(part, Text))
         pictures += len(shown)
         tokens += TOKENS_PER_MESSAGE + _counted(counter, words)
+        tokens += sum(TOKENS_PER_SECOND * part.ms / 1000 for part in message.parts if isinstance(part, Sound))
         tokens += sum(PICTURE_TOKENS + (0 if part.detail == "low" else TILE_TOKENS * math.ceil(part.size_px / TILE_PX) ** 2) for part in shown)
     return math.ceil(tokens), pictures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..messages import Picture, Request
+from ..messages import Part, Picture, Request, Text
 
 #: how many characters a token is taken to have, until the server has told, and a picture
 CHARACTERS_PER_TOKEN = 4.0
@@ -62,4 +62,8 @@ class Expected:
 
 def characters(request: Request) -> int:
     """The length of a conversation, a picture counted as so many characters."""
-    return sum(CHARACTERS_PER_PICTURE if isinstance(part, Picture) else len(part.text) for message in request.messages for part in message.parts)
+    return sum(_characters(part) for message in request.messages for part in message.parts)
+
+
+def _characters(part: Part) -> int:
+    return len(part.text) if isinstance(part, Text) else CHARACTERS_PER_PICTURE * (1 if isinstance(part, Picture) else math.ceil(part.ms / 10_000))

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from ..cost.account import Account
 from ..cost.expected import characters
-from ..messages import Message, Picture, Reply, Request, ScoredReply
+from ..messages import Message, Reply, Request, ScoredReply, Text
 from ..open_request import filled_headers
 from .answers import Answers
 from .batch_api import BatchApi
@@ -390,10 +390,10 @@ def _json(value: Any) -> bytes:
 
 def _written(message: Message) -> bytes:
     """A message as it is sent."""
-    return _pictured(message) if any(isinstance(part, Picture) for part in message.parts) else _json(message.sent())
+    return _pictured(message) if not all(isinstance(part, Text) for part in message.parts) else _json(message.sent())
 
 
 @lru_cache(maxsize=_PICTURED_KEPT)
 def _pictured(message: Message) -> bytes:
-    """A message with pictures, which take time to draw and come back with every question of a conversation."""
+    """A message with pictures, which take time to draw, or sounds; they come back with every question of a conversation."""
     return _json(message.sent())
