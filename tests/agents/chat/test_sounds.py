@@ -143,7 +143,7 @@ def test_a_session_by_ear_is_recorded_by_hashes_and_goes_on(tmp_path: Path, tone
     assert "UklGR" not in (session.folder / "transcripts.jsonl").read_text(), "no sound is kept"
     lines = [line for line in read_transcript(session.folder) if line["trial"] == "1"]
     hashes = [part["sound"]["sha256"] for line in lines for message in line.get("sent", []) for part in message["parts"] if "sound" in part]
-    assert hashes == [hashlib.sha256(wav).hexdigest() for wav in sounds_in(bodies[2])]
+    assert hashes in [[hashlib.sha256(wav).hexdigest() for wav in sounds_in(body)] for body in bodies[2:]], "trials go at once, in any order"
     assert [*reopen(session.folder).plan] == plan
 
 
