@@ -79,7 +79,7 @@ def balanced(paradigm: Paradigm, seed: int, design: SessionDesign, planned: Sequ
 
 def answers_of(paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator, phase: str | None = None) -> Answers:
     """The correct answers of a trial, without building it."""
-    return tuple(part.ask.answer(names) for part, names in asking_steps(paradigm, levels, seed, generator, phase) if part.ask is not None)
+    return tuple(step.ask.answer(names) for step, names in asking_steps(paradigm, levels, seed, generator, phase) if step.ask is not None)
 
 
 def replaced_seed(
@@ -350,7 +350,7 @@ class _Balancer:
                 if levels != tuple(chosen[n]):
                     continue
                 steps = asking_steps(self.paradigm, cell.levels, seed, self.generator, self.design.question)
-                got = tuple(part.ask.answer(names) for part, names in steps if part.ask is not None)
+                got = tuple(step.ask.answer(names) for step, names in steps if step.ask is not None)
                 if number not in offered:
                     offered[number] = self._options_of(steps)
                 options = offered[number]
@@ -371,7 +371,7 @@ class _Balancer:
 
     def _options_of(self, steps: Sequence[Any]) -> Answers:
         """All answers that the questions of a trial allow."""
-        return tuple(dict.fromkeys(answer for part, names in steps for answer in self._options(part.ask.kind.build(names))))
+        return tuple(dict.fromkeys(answer for step, names in steps for answer in self._options(step.ask.kind.build(names))))
 
     def _fits(self, tail: Sequence[Any], got: Answers, most: int, options: int) -> bool:
         """Whether the answers go on without a run that is too long. Of those that do, some are left out by chance: what is left is as if each answer had been

@@ -17,7 +17,7 @@ from ..core.registry import nearest
 from .identity import canonical, digest, lent_stream, stream_of, trial_id, trial_root
 from .language.diagnostics import listed, show
 from .language.limits import MAX_STEPS, LimitError, is_whole, start_trial, weigh
-from .language.step_spec import StepPart
+from .language.step_spec import StepSpec
 from .paradigm import GENERATORS, Draw, Generator, Paradigm
 from .trial import Ask, Display, Percept, Step, Trial
 
@@ -222,7 +222,7 @@ def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, se
 
 def asking_steps(
     paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected", phase: str | None = None
-) -> list[tuple[StepPart, dict[str, Any]]]:
+) -> list[tuple[StepSpec, dict[str, Any]]]:
     """The steps of a trial that ask for a right answer, each with the names that hold for it: enough to know their answers, much faster than the whole trial.
 
     Parameters
@@ -235,7 +235,7 @@ def asking_steps(
         as :func:`compile_trial`.
     """
     env = _drawn(paradigm, levels, seed, generator)
-    return [(part, names) for part, names in paradigm.timeline.unroll(dict(env)) if part.ask is not None and part.ask.scored and phase in (None, part.phase)]
+    return [(step, names) for step, names in paradigm.timeline.unroll(dict(env)) if step.ask is not None and step.ask.scored and phase in (None, step.phase)]
 
 
 def check_draws(paradigm: Paradigm, levels: Mapping[str, Any], generator: Generator, draws: Draws) -> None:
@@ -277,11 +277,11 @@ def _unroll(paradigm: Paradigm, env: dict[str, Any], root: str, levels: Mapping[
 
     steps: list[Step] = []
     has_question = scored = False
-    for part, names in paradigm.timeline.unroll(dict(env)):
+    for step, names in paradigm.timeline.unroll(dict(env)):
         if len(steps) >= MAX_STEPS:
             raise ParadigmError([paradigm.reader.document.problem(("timeline",), f"more than {MAX_STEPS} steps")])
-        paradigm.reader.spend(part.cost, ("timeline",))
-        steps.append(part.build(len(steps), names, streams_by_name, scored, levels))
+        paradigm.reader.spend(step.cost, ("timeline",))
+        steps.append(step.build(len(steps), names, streams_by_name, scored, levels))
         ask = steps[-1].percept.ask
         has_question, scored = has_question or ask is not None, scored or (ask is not None and ask.kind.scored)
     if not has_question:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ..core.errors import ParadigmError, Problem, SpanLabError
 from ..core.registry import nearest
 from .identity import STREAMS, digest
-from .language.component_spec import COUNTERS, LevelText, Part, Reader, read_part
+from .language.component_spec import COUNTERS, ComponentSpec, LevelText, Reader, read_component
 from .language.diagnostics import in_order, listed, show, validated
 from .language.expressions import FUNCTIONS, LITERALS, Template, is_expression, is_name
 from .language.extends import locate, resolve
@@ -50,7 +50,7 @@ class Draw:
     """One named draw: a sampler, or an expression over what was drawn before."""
 
     name: str
-    sampler: Part[Sampler] | None
+    sampler: ComponentSpec[Sampler] | None
     value: Template | None
 
 
@@ -250,7 +250,7 @@ def build_paradigm(document: Document) -> Paradigm:
         named = head.network.task
         task = LevelText.read(reader, f"{{{named}}}" if is_expression(named) else named, ("network", "task"), of_levels)
     if head is not None:
-        asks = [part.phase for part in timeline.parts() if part.ask is not None and part.ask.scored] if timeline is not None else []
+        asks = [step.phase for step in timeline.steps() if step.ask is not None and step.ask.scored] if timeline is not None else []
         asking = list(dict.fromkeys(phase for phase in asks if isinstance(phase, str)))
         _check_designs(reader, head, raw_factors, asking)
         _check_questionnaire(reader, head, asking)
@@ -313,9 +313,9 @@ def _read_draws(reader: Reader, value: Any, variables: set[str]) -> tuple[Draw, 
         if is_expression(inner) or isinstance(inner, list):
             draws.append(Draw(name, None, reader.template(inner, path, frozenset(variables))))
         else:
-            part = read_part(reader, SAMPLERS, inner, path, frozenset(variables), {})
-            if part is not None:
-                draws.append(Draw(name, part[0], None))
+            component = read_component(reader, SAMPLERS, inner, path, frozenset(variables), {})
+            if component is not None:
+                draws.append(Draw(name, component[0], None))
         variables.add(name)
     return tuple(draws)
 

@@ -81,7 +81,7 @@ def _spelt(name: str, value: Any) -> Iterator[tuple[str, int]]:
 
 def misplaced(triggers: Triggers, timeline: Node) -> Iterator[tuple[YamlPath, str]]:
     """(path below ``triggers``, message) for codes of what a timeline does not have."""
-    steps = [step for step in timeline.parts() if isinstance(step.phase, str)]  # the others are told as problems of the timeline
+    steps = [step for step in timeline.steps() if isinstance(step.phase, str)]  # the others are told as problems of the timeline
     phases = {step.phase: all(other.feedback is not None for other in steps if other.phase == step.phase) for step in steps}
     for phase, code in triggers.phases.items():
         if phase not in phases:
@@ -153,7 +153,7 @@ def read_triggers(data: Mapping[str, Any], timeline: Node, where: str) -> Trigge
 
 def suggestion(timeline: Node) -> str:
     """Codes for a timeline that declares none, to be pasted into its file."""
-    phases = dict.fromkeys(step.phase for step in timeline.parts())
+    phases = dict.fromkeys(step.phase for step in timeline.steps())
     named = ", ".join(f"{phase}: {10 + 10 * number}" for number, phase in enumerate(phases))
-    asks = ", responses: 100" if any(step.ask is not None for step in timeline.parts()) else ""
+    asks = ", responses: 100" if any(step.ask is not None for step in timeline.steps()) else ""
     return f"triggers: {{trial_start: 1, phases: {{{named}}}{asks}, trial_end: 2}}"

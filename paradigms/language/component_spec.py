@@ -209,7 +209,7 @@ class QuestionText:
         return tuple((language, " ".join(text.fill(self._reader, env).split())) for language, text in self._texts.items())
 
 
-class Part(Generic[C]):
+class ComponentSpec(Generic[C]):
     """One component in the file: its class and its parameters, some of them expressions."""
 
     __slots__ = ("_built", "_constant", "_path", "_reader", "_template", "cls")
@@ -282,9 +282,9 @@ class Part(Generic[C]):
 _PENDING = object()
 
 
-def read_part(
+def read_component(
     reader: Reader, registry: Registry[C], value: Any, path: YamlPath, variables: Iterable[str], beside: Mapping[str, str]
-) -> tuple[Part[C], dict[str, Any]] | None:
+) -> tuple[ComponentSpec[C], dict[str, Any]] | None:
     """Read ``{NAME: parameters, ...}`` with the keys ``beside`` (and their help) next to the component's name.
 
     Returns the component and the values beside it, or None after reporting what is wrong.
@@ -303,5 +303,5 @@ def read_part(
             reader.report(path, f"expected exactly one {registry.sort}, {description}")
         return None
     name = names[0]
-    part = Part(reader, registry.get(name), value[name], (*path, name), variables)
-    return part, {key: inner for key, inner in value.items() if key in beside}
+    component = ComponentSpec(reader, registry.get(name), value[name], (*path, name), variables)
+    return component, {key: inner for key, inner in value.items() if key in beside}

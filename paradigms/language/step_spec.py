@@ -14,7 +14,7 @@ from ...stimuli import STIMULI, Stimulus
 from ...stimuli.kinds.sounds import ShownSound
 from ..responses import RESPONSES, ResponseKind
 from ..trial import Ask, Display, Percept, Prompt, Step, Truth, Verdict
-from .component_spec import Part, QuestionText, Reader, read_part
+from .component_spec import ComponentSpec, QuestionText, Reader, read_component
 from .diagnostics import show
 from .expressions import Environment, Template, is_expression, is_name
 from .limits import MAX_DISPLAYS, is_whole
@@ -58,25 +58,25 @@ _LONGER_MS = 1.0
 Streams = Callable[[str], np.random.RandomState]
 
 
-class DisplayPart:
+class DisplaySpec:
     """One display in the file."""
 
     def __init__(self, reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
         self.reader, self.path = reader, path
-        self.stimulus: Part[Stimulus] | None = None
+        self.stimulus: ComponentSpec[Stimulus] | None = None
         self.ms: Template | None = None
         self.uniform: tuple[float, float] | None = None
         self.for_machines = False
         self.always: Display | None = None  # what it is in every trial, once it has been built
-        self.sound: Part[Stimulus] | None = None  # beside another stimulus
+        self.sound: ComponentSpec[Stimulus] | None = None  # beside another stimulus
         self.as_long_as_sound = False
         self.has_sound = isinstance(value, dict) and SOUND in value
         if isinstance(value, dict) and self.has_sound and any(key != SOUND and key in STIMULI for key in value):
-            self.sound = Part(reader, STIMULI.get(SOUND), value[SOUND], (*path, SOUND), variables)
+            self.sound = ComponentSpec(reader, STIMULI.get(SOUND), value[SOUND], (*path, SOUND), variables)
             value = {key: inner for key, inner in value.items() if key != SOUND}
             if "tone" in value:
                 reader.report((*path, "tone"), "a display has one sound: leave out 'tone' or 'sound', or show one display after another")
-        read = read_part(reader, STIMULI, value, path, variables, DISPLAY_KEYS)
+        read = read_component(reader, STIMULI, value, path, variables, DISPLAY_KEYS)
         if read is None:
             return
         self.stimulus, beside = read
@@ -132,7 +132,7 @@ class DisplayPart:
         if isinstance(stimulus, ShownSound):
             ms = self._with_sound(stimulus, ms)
         display = Display(stimulus, ms, self.for_machines)
-        if all(part is None or part.constant for part in (self.stimulus, self.sound, self.ms)) and self.uniform is None:
+        if all(spec is None or spec.constant for spec in (self.stimulus, self.sound, self.ms)) and self.uniform is None:
             self.always = display
         return display
 
@@ -152,13 +152,13 @@ class DisplayPart:
         return ms
 
 
-class AskPart:
+class AskSpec:
     """The question in the file."""
 
     def __init__(self, reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
         self.reader, self.path = reader, path
-        self.kind: Part[ResponseKind] | None = None
-        read = read_part(reader, RESPONSES, value, path, variables, ASK_KEYS)
+        self.kind: ComponentSpec[ResponseKind] | None = None
+        read = read_component(reader, RESPONSES, value, path, variables, ASK_KEYS)
         if read is None:
             return
         self.kind, beside = read
@@ -249,7 +249,7 @@ class AskPart:
         return ParadigmError([self.reader.document.problem((*self.path, key), message)])
 
 
-class StepPart:
+class StepSpec:
     """One step in the file."""
 
     def __init__(self, reader: Reader, value: dict[str, Any], path: YamlPath, variables: frozenset[str]) -> None:
@@ -264,9 +264,9 @@ class StepPart:
             reader.report(
                 (*path, "model_steps"), f"expected 0 (people only) or 1; found {show(value['model_steps'])}. A step that lasts longer is written with 'repeat'"
             )
-        self.displays: list[DisplayPart] = []
-        self.feedback: dict[Verdict, list[DisplayPart]] | None = None
-        self.ask: AskPart | None = None
+        self.displays: list[DisplaySpec] = []
+        self.feedback: dict[Verdict, list[DisplaySpec]] | None = None
+        self.ask: AskSpec | None = None
         if "feedback" in value:
             self._read_feedback(value, path)
         elif "show" not in value:
@@ -274,7 +274,7 @@ class StepPart:
         else:
             self.displays = self._read_displays(value["show"], (*path, "show"), variables)
         if value.get("ask") is not None:
-            self.ask = AskPart(reader, value["ask"], (*path, "ask"), variables)
+            self.ask = AskSpec(reader, value["ask"], (*path, "ask"), variables)
             if not self.model_step:
                 reader.report((*path, "ask"), "a step with model_steps: 0 is for people only, so it cannot ask")
             if "feedback" in value:
@@ -306,13 +306,13 @@ class StepPart:
                 raise ParadigmError([self.reader.document.problem((*self.record_path, name), wrong)])
         return record
 
-    def _read_displays(self, value: Any, path: YamlPath, variables: frozenset[str]) -> list[DisplayPart]:
+    def _read_displays(self, value: Any, path: YamlPath, variables: frozenset[str]) -> list[DisplaySpec]:
         if isinstance(value, list):
             if not 1 <= len(value) <= MAX_DISPLAYS:
                 self.reader.report(path, f"expected from 1 to {MAX_DISPLAYS} displays; found {len(value)}")
-            displays = [DisplayPart(self.reader, entry, (*path, n), variables) for n, entry in enumerate(value[:MAX_DISPLAYS])]
+            displays = [DisplaySpec(self.reader, entry, (*path, n), variables) for n, entry in enumerate(value[:MAX_DISPLAYS])]
         else:
-            displays = [DisplayPart(self.reader, value, path, variables)]
+            displays = [DisplaySpec(self.reader, value, path, variables)]
         for n, display in enumerate(displays[:-1]):
             if not display.timed and display.stimulus is not None:
                 self.reader.report((*path, n), "only the last display of a step may be without ms")
@@ -352,11 +352,11 @@ class StepPart:
             if not asked_before:
                 raise ParadigmError([self.reader.document.problem((*self.path, "feedback"), "there is no answer before this step to give feedback on")])
             percepts: dict[Verdict, Percept] = {
-                verdict: Percept(self.phase, tuple(part.build(env, streams) for part in parts), None, self.model_step)
-                for verdict, parts in self.feedback.items()
+                verdict: Percept(self.phase, tuple(display.build(env, streams) for display in displays), None, self.model_step)
+                for verdict, displays in self.feedback.items()
             }
             return Step(index, percepts["missed"], Truth(record=record, levels=levels), percepts)
-        displays = tuple(part.build(env, streams) for part in self.displays)
+        displays = tuple(display.build(env, streams) for display in self.displays)
         if self.ask is None:
             return Step(index, Percept(self.phase, displays, None, self.model_step), Truth(record=record, levels=levels))
         ask, truth = self.ask.build(env, displays)

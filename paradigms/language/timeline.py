@@ -14,7 +14,7 @@ from .component_spec import COUNTERS, Reader
 from .diagnostics import show
 from .expressions import FUNCTIONS, LITERALS, Environment, Template, is_expression
 from .limits import MAX_STEPS
-from .step_spec import STEP_KEYS, StepPart
+from .step_spec import STEP_KEYS, StepSpec
 from .yaml_source import YamlPath
 
 FLOW_KEYS = ("for", "when", "else", "repeat", "do")
@@ -24,39 +24,39 @@ _FOR = re.compile(rf"\s*(?P<names>{_NAME}|\(\s*{_NAME}(\s*,\s*{_NAME})+\s*\))\s+
 
 
 class Node(ABC):
-    """A part of the timeline."""
+    """A node of the timeline: a step, a sequence, a loop or a condition."""
 
     @abstractmethod
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
         """The steps in order, each with the names that hold for it."""
 
     @abstractmethod
-    def parts(self) -> Iterator[StepPart]:
+    def steps(self) -> Iterator[StepSpec]:
         """Every step as it stands in the file, once, whether it happens or not."""
 
 
 class StepNode(Node):
-    def __init__(self, part: StepPart) -> None:
-        self.part = part
+    def __init__(self, step: StepSpec) -> None:
+        self.step = step
 
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
-        yield self.part, env
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
+        yield self.step, env
 
-    def parts(self) -> Iterator[StepPart]:
-        yield self.part
+    def steps(self) -> Iterator[StepSpec]:
+        yield self.step
 
 
 class Sequence(Node):
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
 
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
         for node in self.nodes:
             yield from node.unroll(env)
 
-    def parts(self) -> Iterator[StepPart]:
+    def steps(self) -> Iterator[StepSpec]:
         for node in self.nodes:
-            yield from node.parts()
+            yield from node.steps()
 
 
 class For(Node):
@@ -65,7 +65,7 @@ class For(Node):
     def __init__(self, reader: Reader, path: YamlPath, names: tuple[str, ...], items: Template, body: Node) -> None:
         self.reader, self.path, self.names, self.items, self.body = reader, path, names, items, body
 
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
         items = self.reader.fill(self.items, self.path, env)
         if not isinstance(items, list):
             raise self._wrong(f"expected a list to loop over; found {show(items)}")
@@ -79,8 +79,8 @@ class For(Node):
                 bound = dict(zip(self.names, item, strict=True))
             yield from self.body.unroll({**env, **bound, "index": index, "number": index + 1, f"{self.names[0]}_number": index + 1})
 
-    def parts(self) -> Iterator[StepPart]:
-        return self.body.parts()
+    def steps(self) -> Iterator[StepSpec]:
+        return self.body.steps()
 
     def _wrong(self, message: str) -> ParadigmError:
         return ParadigmError([self.reader.document.problem(self.path, message)])
@@ -92,7 +92,7 @@ class Repeat(Node):
     def __init__(self, reader: Reader, path: YamlPath, times: Template, body: Node) -> None:
         self.reader, self.path, self.times, self.body = reader, path, times, body
 
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
         times = self.reader.fill(self.times, self.path, env)
         if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= MAX_STEPS:
             raise ParadigmError([self.reader.document.problem(self.path, f"expected a whole number from 0 to {MAX_STEPS}; found {show(times)}")])
@@ -100,8 +100,8 @@ class Repeat(Node):
             self.reader.spend(len(env), self.path)
             yield from self.body.unroll({**env, "index": index, "number": index + 1})
 
-    def parts(self) -> Iterator[StepPart]:
-        return self.body.parts()
+    def steps(self) -> Iterator[StepSpec]:
+        return self.body.steps()
 
 
 class When(Node):
@@ -110,15 +110,15 @@ class When(Node):
     def __init__(self, reader: Reader, path: YamlPath, test: Template, body: Node, otherwise: Node | None) -> None:
         self.reader, self.path, self.test, self.body, self.otherwise = reader, path, test, body, otherwise
 
-    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepPart, dict[str, Any]]]:
+    def unroll(self, env: dict[str, Any]) -> Iterator[tuple[StepSpec, dict[str, Any]]]:
         chosen = self.body if self.reader.fill(self.test, self.path, env) else self.otherwise
         if chosen is not None:
             yield from chosen.unroll(env)
 
-    def parts(self) -> Iterator[StepPart]:
-        yield from self.body.parts()
+    def steps(self) -> Iterator[StepSpec]:
+        yield from self.body.steps()
         if self.otherwise is not None:
-            yield from self.otherwise.parts()
+            yield from self.otherwise.steps()
 
 
 def read_timeline(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> Node:
@@ -170,7 +170,7 @@ def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, variables:
         if not step_keys and any(key in value for key in FLOW_KEYS):
             reader.report(path, "nothing happens here: add 'do' with steps, or 'phase' and 'show'")
             return Sequence([])
-        return StepNode(StepPart(reader, {key: value[key] for key in step_keys}, path, variables))
+        return StepNode(StepSpec(reader, {key: value[key] for key in step_keys}, path, variables))
     if step_keys:
         reader.report(path, f"'do' already says what happens; move {', '.join(step_keys)} into a step below it")
     return read_timeline(reader, value["do"], (*path, "do"), variables)

@@ -124,7 +124,7 @@ def example_displays(
         if example.answer in [question.answer for display in pictured for question in display.questions]:
             chosen = seed
             break
-    reasons = [None if part.ask is None else part.ask.reason(names) for part, names in asking_steps(paradigm, crossed, chosen, generator)]
+    reasons = [None if step.ask is None else step.ask.reason(names) for step, names in asking_steps(paradigm, crossed, chosen, generator)]
     return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
 
 
