@@ -244,20 +244,8 @@ class StepReading:
 
     def response(self) -> Response | None:
         """The answer; None where nothing was asked."""
-        sheet, ask = self._step.sheet, self._step.percept.ask
-        if sheet is None or ask is None:
-            return None
-        self.notes.update(sheet.notes())
-        raw: dict[str, Any] = {"presses": sheet.presses}
-        value = sheet.answer()
-        if value is None:
-            return Response(None, None, raw, "omitted", self.notes)
-        if not ask.kind.allows(value):
-            return Response(None, None, {**raw, "value": value}, "invalid", self.notes)
-        # after a pause the time since the onset is not a reaction time
-        timed = sheet.answered_at is not None and not sheet.paused
-        rt = round((sheet.answered_at - sheet.onset) * 1000.0, 3) if timed and sheet.answered_at is not None else None
-        return Response(value, rt, raw, "answered", self.notes)
+        step = self._step
+        return None if step.sheet is None or step.percept.ask is None else step.sheet.response(self.notes)
 
 
 def _shown(percept: Percept, number: int, report: DisplayReport, paused: Sequence[Absence]) -> Shown:
