@@ -51,11 +51,11 @@ class MonitorBoard:
 
     def _look(self) -> dict[str, Any]:
         now = time.time()
-        seen, present = self._watch.look(now), self._desk.present()
-        table, counts, stands = table_of(seen, now, everything=True), standings(seen), standing_by_person(seen)
-        latest = {one.participant: at for at, one in enumerate(seen)}
+        sessions, present = self._watch.look(now), self._desk.present()
+        table, counts, stands = table_of(sessions, now, everything=True), standings(sessions), standing_by_person(sessions)
+        latest = {one.participant: at for at, one in enumerate(sessions)}
         rows: list[dict[str, Any]] = []
-        for at, (one, state, cells) in enumerate(zip(seen, table.states, table.rows, strict=True)):
+        for at, (one, state, cells) in enumerate(zip(sessions, table.states, table.rows, strict=True)):
             page = _page(present.get(one.participant)) if latest[one.participant] == at else ""
             rows.append({"state": state, "standing": stands[one.participant], "cells": list(cells), "page": page})
         arriving = [

@@ -82,7 +82,7 @@ class Host(Protocol):
         """Somebody at the page."""
         ...
 
-    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
         """What is typed in answer to the questions."""
         ...
 
@@ -366,9 +366,9 @@ class StudyOffer:
         StudyFullError
             when there is none.
         """
-        known = find(self.data / self.study.name, participant)
-        if known is None or known.kind == self.kind:
-            check_place(self.study, self.data, known, self.kind)
+        person = find(self.data / self.study.name, participant)
+        if person is None or person.kind == self.kind:
+            check_place(self.study, self.data, person, self.kind)
 
     def _full(self, language: str) -> End:
         full = None if self.study.online is None else self.study.online.full
@@ -393,22 +393,22 @@ class StudyOffer:
             when the link itself is wrong: its identifier, or its session.
         """
         folder = self.data / self.study.name
-        known = known_fields(folder, request.participant) if misnamed(request.participant) is None else {}
-        own = {name for name in (field.name for field in self.study.fields) if not (name in known and not _each(self.study, name))}
-        asked = {*own, *(["language"] if len(self.study.languages) > 1 else [])}
+        earlier = known_fields(folder, request.participant) if misnamed(request.participant) is None else {}
+        to_answer = {name for name in (field.name for field in self.study.fields) if not (name in earlier and not _each(self.study, name))}
+        names = {*to_answer, *(["language"] if len(self.study.languages) > 1 else [])}
         typed: dict[str, str] = {}
         first = True
         while True:
             self._check_place(request.participant)
             wrong = check_request(self.study, self.data, request, self.language)
-            if amiss := {name: why for name, why in wrong.items() if name not in asked}:
+            if amiss := {name: why for name, why in wrong.items() if name not in names}:
                 raise SpanLabError("; ".join(f"{name}: {why}" for name, why in amiss.items()))
-            if not wrong and (not first or not asked):
+            if not wrong and (not first or not names):
                 return request
-            form = [question for question in questions(self.study, self.data, self.kind, request) if question.name in asked]
+            form = [question for question in questions(self.study, self.data, self.kind, request) if question.name in names]
             shown = [FormQuestion(one.name, one.label, tuple(one.choices.items()), one.value, one.required, one.hint) for one in form]
-            given = host.ask(sentence("online.about_you", self.language), shown, {} if first else wrong)
-            typed = {name: value[:500] for name, value in given.items() if name in asked}
+            answers = host.ask(sentence("online.about_you", self.language), shown, {} if first else wrong)
+            typed = {name: value[:500] for name, value in answers.items() if name in names}
             first = False
             request = answered(self.study, self.kind, {"participant": request.participant, **typed}, request.session)
 

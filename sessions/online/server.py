@@ -64,12 +64,12 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     ----------
     board : what the assistant's page shows; there is no such page without one
     """
-    there, lines = page_files(), set[_Line]()
+    files, lines = page_files(), set[_Line]()
 
     def file(name: str) -> Response:
-        if name not in there:
+        if name not in files:
             return _nothing()
-        return Response(there[name], media_type=_KINDS[name[name.rfind(".") :]], headers=_SAFE)
+        return Response(files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=_SAFE)
 
     async def index(request: Request) -> Response:
         return file("index.html")

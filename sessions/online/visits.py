@@ -139,8 +139,8 @@ class Visit:
             try:
                 end = self._offer.take(self.participant, self._session, self)
                 break
-            except PageGone as gone:
-                self._say(f"{self.participant}: {gone}")
+            except PageGone as error:
+                self._say(f"{self.participant}: {error}")
                 end = End(*self._words("gone"))
             except UnwritableError as error:
                 self._say(f"{self.participant}: {error} (the visit goes on by itself when there is room again)")
@@ -189,8 +189,8 @@ class Visit:
                     return True
                 except UnwritableError:
                     continue
-        except PageGone as gone:
-            self._say(f"{self.participant}: {gone}")
+        except PageGone as error:
+            self._say(f"{self.participant}: {error}")
             return False
 
     def _words(self, key: str) -> tuple[str, tuple[str, ...]]:
@@ -204,12 +204,12 @@ class Visit:
         self._agent = self._seat(self.channel, self._frames, lambda: self.screen, looks)
         return self._agent
 
-    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
         """Ask questions about the participant, and give what is typed."""
         looks = self._offer.looks
         content: dict[str, Any] = {
             "title": title,
-            "questions": [asdict(question) for question in asked],
+            "questions": [asdict(question) for question in questions],
             "wrong": dict(wrong),
             "language": self._language,
             "words": words(self._language),

@@ -125,8 +125,8 @@ class AtTheDoor:
             raise AwayError
         return self.guest
 
-    def ask(self, title: str, asked: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
-        self.asked += [question.name for question in asked]
+    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        self.asked += [question.name for question in questions]
         return dict.fromkeys(self.asked, "23")
 
     def recorded_in(self, folder: Path) -> None:

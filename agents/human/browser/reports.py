@@ -199,18 +199,18 @@ class StepReading:
         if any(press.touch for press in report.presses):
             self.notes["touch"] = True
 
-    def _take(self, told: PressReport) -> None:
+    def _take(self, report: PressReport) -> None:
         """Let a press have its effect, as at the window."""
-        step, press = self._step, told.press()
+        step, press = self._step, report.press()
         sheet = step.sheet
         if sheet is not None:
-            sheet.paused = self._paused_until(told.t)
+            sheet.paused = self._paused_until(report.t)
             if sheet.closes is None and not sheet.complete and self._refractory.holds_off(press, step.before, step.onset):
                 sheet.refuse(press, TOO_SOON)
             elif sheet.take(press) == "late":
                 self.notes.update(sheet.notes())
             return
-        self.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(press, told.display)})
+        self.notes.setdefault("presses", []).append({**press.record(step.onset), "does": self._go_on(press, report.display)})
 
     def _paused_until(self, at: float | None) -> float:
         """For how long (s) the step was paused before a moment; altogether where none is given."""
@@ -233,8 +233,8 @@ class StepReading:
         if closing is not None:
             self.shown[-1] = _shown(self._step.percept, len(self.shown) - 1, closing, self._paused)
         ask = self._step.percept.ask
-        for told in earlier:
-            press = told.press()
+        for report in earlier:
+            press = report.press()
             if ask is None:
                 self.notes.setdefault("presses", []).append({**press.record(self._step.onset), "does": "nothing"})
             elif self._step.open_until is not None and press.time <= self._step.open_until:
