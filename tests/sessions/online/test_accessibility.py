@@ -13,7 +13,11 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
 from chromium import Chromium, Tab, chromium
+from page_bench import Served, data_folder
 from page_stages import walk
+
+from spanlab.core.locale import sentence
+from spanlab.sessions.online.offers import ParadigmOffer
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +95,40 @@ def test_no_stage_of_a_visit_has_a_serious_fault(
     assert stages >= STAGES, STAGES - stages
     assert len([stage for stage in stages if stage.startswith("page: ")]) >= 6, stages
     assert found == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_pages_of_assistants_and_of_refused_phones_have_no_serious_fault(
+    tmp_path: Path, browser: Chromium, axe: str, scheme: str, size: tuple[int, int]
+) -> None:
+    offer = ParadigmOffer.checked("vsr", data_folder(tmp_path), trials=1, practice=False, phones=False)
+    made = Served(offer, "ideal", board=True)
+    assert made.board is not None
+    try:
+        with browser.window() as phone, browser.window() as tab:
+            phone.screen(390, 844, 3.0, touch=True)
+            phone.open(made.address("P01"))
+            phone.until("document.querySelector('#sheet button') !== null")
+            phone.evaluate("document.querySelector('#sheet button').click()")
+            title = sentence("online.phone_title", "en")
+            phone.until(f"document.title === {json.dumps(title)}")
+            assert phone.evaluate("document.querySelector('h1').textContent") == title
+            assert [one for one in faults(phone, axe) if one["impact"] in SERIOUS] == []
+            phone.screen(1280, 800)
+            phone.open(made.address("P02"))
+            phone.until("document.querySelector('#sheet button') !== null")
+            phone.evaluate("document.querySelector('#sheet button').click()")
+            phone.until("document.querySelector('#sheet [data-name=on]') !== null")
+            assert phone.evaluate("document.title") == offer.title
+            tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            tab.screen(*size)
+            tab.open(f"http://127.0.0.1:{made.port}/monitor#{made.board.token}")
+            tab.until("document.body !== null && document.body.innerText.includes('P02')")
+            assert [one for one in faults(tab, axe) if one["impact"] in SERIOUS] == []
+            tab.screenshot(tmp_path / "monitor.png")
+    finally:
+        made.close()
 
 
 def test_what_axe_finds_is_not_nothing_whatever_the_page(browser: Chromium, axe: str) -> None:
