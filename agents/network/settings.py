@@ -81,7 +81,7 @@ class ModelSettings(BaseModel):
     def _serialize(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Settings that say nothing new are not told, so that hashes of older configs stay what they were."""
         written = serialize(self)
-        unsaid = {"encoder": written.get("encoder") == "compact", **{name: not written.get(name) for name in ("options", "products", "aligned")}}
+        unsaid = {"encoder": written.get("encoder") == "compact", **{name: not written.get(name) for name in ("options", "products", "aligned", "compared")}}
         return {key: value for key, value in written.items() if not unsaid.get(key, False)}
 
 
@@ -104,6 +104,10 @@ class CompactSettings(ModelSettings):
         0, description="number of products of the state with the present frame that the heads read; they tell same from different"
     )
     aligned: bool = Field(False, description="whether an answer that is a place on the screen starts out as what matches there; only with match")
+    compared: bool = Field(
+        False,
+        description="whether products begin as comparisons of what the delay line holds with what is seen now; needs as many products as the line has units",
+    )
     start: Literal["delay_line", "orthogonal", "plain"] = Field("delay_line", description="initial weights of the memory; plain: PyTorch's default")
     delay_line: DelayLine = Field(DelayLine.model_validate({}), description="for start: delay_line")
 
@@ -111,6 +115,8 @@ class CompactSettings(ModelSettings):
     def _fits(self) -> CompactSettings:
         if self.start == "delay_line" and self.delay_line.slots * self.delay_line.width > self.hidden:
             raise ValueError(f"a delay line of {self.delay_line.slots} x {self.delay_line.width} units does not fit into {self.hidden} recurrent units")
+        if self.compared and (self.start != "delay_line" or self.products < self.delay_line.slots * self.delay_line.width):
+            raise ValueError("compared needs start: delay_line, and at least as many products as the delay line has units (slots x width)")
         return self
 
 

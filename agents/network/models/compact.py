@@ -10,7 +10,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from ....paradigms.word_vectors import DIMENSIONS
-from ..settings import FRAME, CompactSettings, Task
+from ..settings import FRAME, CompactSettings, DelayLine, Task
 from .encoders import Seen, even
 from .heads import Heads
 from .memories import Cell, memory
@@ -159,7 +159,9 @@ class CompactNetwork(Network):
             self.factor_state = nn.Linear(settings.hidden, settings.products)
             self.factor_seen = nn.Linear(settings.hidden + settings.code + settings.summary, settings.products)
             self.factor_norm = nn.LayerNorm(settings.products, elementwise_affine=False)
-            if settings.start == "delay_line":
+            if settings.compared:
+                self._start_compared(settings.delay_line)
+            elif settings.start == "delay_line":
                 self._start_aligned(settings.delay_line.slots * settings.delay_line.width)
         self.heads = Heads(self.tasks, settings.hidden + matches + settings.products)
         with torch.no_grad():
@@ -195,6 +197,30 @@ class CompactNetwork(Network):
         self.factor_seen.weight[:count] *= 0.1
         self.factor_seen.weight[:count, self.settings.hidden :] = entering[:count, : self.settings.code + self.settings.summary]
 
+    @torch.no_grad()
+    def _start_compared(self, line: DelayLine) -> None:
+        """Let products begin as what each unit of the delay line holds, times what would enter the line at that unit now.
+
+        Whatever was seen a number of steps ago is then compared with what is seen now, before anything is learned. The delay line takes in the summary of
+        the frame, and little else, so that what all frames share does not hide what differs.
+        """
+        assert isinstance(self.memory, Cell), "only recurrent cells start as a delay line"
+        code, units, width = self.settings.code, line.slots * line.width, line.width
+        after = code + self.settings.summary
+        entering, recurrent, *biases = self.memory.cell.all_weights[0]
+        entering = self.memory.gate("candidate", entering)
+        entering[:width, :code] *= 0.1
+        entering[:width, code:after] *= 10  # the delay line began with a tenth
+        entering[:width, after:] *= 0.5
+        self.memory.gate("candidate", recurrent)[:width] *= 0.1
+        for bias in biases:
+            self.memory.gate("candidate", bias)[:units] = 0
+        for factor in (self.factor_state, self.factor_seen):
+            factor.weight[:units] *= 0.01
+            nn.init.zeros_(factor.bias)
+        self.factor_state.weight[:units, :units].fill_diagonal_(1)
+        self.factor_seen.weight[:units, self.settings.hidden :] = entering[torch.arange(units) % width, :after]
+
     @override
     def begin(
         self, samples: Sequence[Tensor], expected: Mapping[str, tuple[Sequence[float], bool]], places: Mapping[str, Mapping[int, Place]] | None = None
@@ -209,7 +235,9 @@ class CompactNetwork(Network):
                     self.heads.read(head, output, first, _windows_at(place, self.settings.windows))
         if samples:
             self.eye.retina.fit(samples)
-            if self.settings.products:  # an empty frame is nothing, so that what was seen before an interval is what is left after it
+            if (
+                self.settings.products and not self.settings.compared
+            ):  # an empty frame is nothing, so that what was seen before an interval is what is left after it
                 self.eye.retina.mean.copy_(torch.cat([frames.flatten(1) for frames in samples]).float().div(255).median(0).values)
                 nn.init.zeros_(self.eye.summary.bias)
 
