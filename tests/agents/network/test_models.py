@@ -435,8 +435,8 @@ def test_what_was_seen_some_steps_ago_is_compared_with_what_is_seen_now_before_a
 
 
 def test_comparisons_need_a_delay_line_and_a_product_for_each_of_its_units() -> None:
-    for settings in ({"start": "plain", "products": 400}, {"products": 319}):
+    for wrong in ({"start": "plain", "products": 400}, {"products": 319}):
         with pytest.raises(ValueError, match="compared needs start: delay_line, and at least as many products as the delay line has units"):
-            model_settings(compared=True, **settings)
+            model_settings(compared=True, **wrong)
     assert model_settings(compared=True, products=320)
     assert "compared" not in model_settings().model_dump()
