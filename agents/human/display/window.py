@@ -90,12 +90,14 @@ def import_psychopy() -> Any:
     need_display()
     os.environ.setdefault("PSYCHOPYNOPACKAGES", "1")  # else PsychoPy rewrites PYTHONPATH and PATH
     try:
-        from psychopy import logging, visual
+        from psychopy import logging
+
+        logging.console.setLevel(logging.ERROR)
+        from psychopy import visual
     except ImportError as error:
         raise SpanLabError(f"PsychoPy cannot be loaded ({error}); {how_to_install('lab')}") from error
     except Exception as error:  # pyglet raises its own kinds when a display does not answer
         raise SpanLabError(_unreachable(error)) from error
-    logging.console.setLevel(logging.ERROR)
     return visual
 
 
