@@ -339,6 +339,8 @@ def _shown(row: Row, path: Path) -> dict[str, Any]:
     where = f"line {row['line']}"
     onset = number_in(row["onset"], path, where)
     shown = {name: parsed_cell(row.get(name), "number" if name.endswith("_ms") else "integer", path, where) for name in OF_DISPLAYS}
+    if shown["shown_frames"] and (onset is None or shown["shown_ms"] is None):
+        raise MalformedError(path, where, "a display that was shown has an onset and shown_ms; one of them is missing")
     return {**shown, "onset_ms": None if onset is None else round(onset * 1000, 3), "dropped_frames": shown["dropped_frames"] or 0}
 
 
