@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from ..core.errors import SpanLabError
+from ..core.registry import nearest
 
 HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -57,6 +58,7 @@ class FileFacts:
         raise NotImplementedError
 
 
+_Facts = TypeVar("_Facts", bound=FileFacts)
 #: The files of a paradigm, by name.
 Files = Mapping[str, FileFacts]
 
@@ -75,6 +77,40 @@ def name_problem(name: str, kind: type[FileFacts]) -> str:
         article = "an" if kind.noun[0] in "aeiou" else "a"
         return f"{article} {kind.noun} file ends in {', '.join(kind.suffixes[:-1])} or {kind.suffixes[-1]}"
     return ""
+
+
+def checked_name(kind: type[FileFacts]) -> Callable[[str], str]:
+    """What refuses a text that cannot be the name of a file of this kind, with a ValueError, and gives back any other."""
+
+    def check(name: str) -> str:
+        if problem := name_problem(name, kind):
+            raise ValueError(problem)
+        return name
+
+    return check
+
+
+def facts_named(files: Files, name: str, kind: type[_Facts]) -> _Facts:
+    """What is known of a file of a paradigm.
+
+    Raises
+    ------
+    ValueError
+        when the paradigm has no such file; the message names the nearest.
+    """
+    facts = files.get(name)
+    if isinstance(facts, kind):
+        return facts
+    near = nearest(name, [other for other, one in files.items() if isinstance(one, kind)])
+    raise ValueError(
+        f"'{name}' is not among the {kind.nouns} of this paradigm{near}; those that an expression may choose lie in the folders that the file names at its "
+        f"top, such as {kind.nouns}: [{PurePosixPath(kind.instance).parent}]"
+    )
+
+
+def without_paradigm(name: str, kind: type[FileFacts]) -> SpanLabError:
+    """The error of a display that asks for a file by its name and belongs to no paradigm."""
+    return SpanLabError(f"the {kind.noun} '{name}' belongs to a paradigm, and is looked for in its folder")
 
 
 #: by the hash of a content: the files in which it was seen

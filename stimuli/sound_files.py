@@ -44,7 +44,7 @@ class SoundFacts(FileFacts):
     noun: ClassVar[str] = "sound"
     nouns: ClassVar[str] = "sounds"
     suffixes: ClassVar[Sequence[str]] = (".wav", ".flac", ".ogg")
-    instance: ClassVar[str] = "sounds/01.wav"
+    instance: ClassVar[str] = "tones/01.wav"
 
     frames: int
     rate_hz: int

@@ -32,6 +32,7 @@ from .simulation import (
     NEXT_TURN_MS,
     Decisions,
     drawn_seconds,
+    observer_settings,
     reaction_times,
     turning_keys,
 )
@@ -166,10 +167,7 @@ class SimulatedParticipant(Participant):
     def settings(self) -> dict[str, Any]:
         return {
             **super().settings(),
-            "observer": self.observer.name,
-            **{f"observer_{name}": value for name, value in self.observer.settings().items()},
-            "seed": self._seed,
-            "speed": self._speed,
+            **observer_settings(self.observer, self._seed, self._speed),
             "answers": self._answers,
             "reaction_times": reaction_times(),
         }

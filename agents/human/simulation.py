@@ -51,6 +51,11 @@ def drawn_seconds(random: np.random.RandomState, distribution: tuple[float, floa
     return max(FASTEST_MS, ms) / 1000.0
 
 
+def observer_settings(observer: Observer, seed: int, speed: float) -> dict[str, Any]:
+    """Who answers, with which seed and how fast, for the record."""
+    return {"observer": observer.name, **{f"observer_{name}": value for name, value in observer.settings().items()}, "seed": seed, "speed": speed}
+
+
 def reaction_times() -> dict[str, Any]:
     """How reaction times are drawn, for the settings of an agent."""
     return {

@@ -9,19 +9,12 @@ from pydantic import AfterValidator, Field
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
-from ...core.registry import nearest
 from ..image_files import ImageFacts
-from ..own_files import Files, name_problem
+from ..own_files import Files, checked_name, facts_named, without_paradigm
 from ..parameters import ColourName, rgb
 from ..scene import CANVAS, Colour, FileImage, Primitive
 from ..stimulus import STIMULI, Stimulus
 from .oriented import Length, Place
-
-
-def _image_name(value: str) -> str:
-    if problem := name_problem(value, ImageFacts):
-        raise ValueError(problem)
-    return value
 
 
 class _PlacedImage(Stimulus):
@@ -47,28 +40,22 @@ class ImageOfFile(_PlacedImage):
     name: ClassVar[str] = "image"
     shorthand: ClassVar[str] = "file"
 
-    file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_image_name)] = Field(
+    file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(checked_name(ImageFacts))] = Field(
         description="path of the file from the folder of the paradigm, such as faces/01.png; an expression or '{=...}' within it may choose the file"
     )
 
     @override
     def bound(self, files: Files) -> Stimulus:
-        facts = files.get(self.file)
-        if not isinstance(facts, ImageFacts):
-            images = [name for name, other in files.items() if isinstance(other, ImageFacts)]
-            raise ValueError(
-                f"'{self.file}' is not among the images of this paradigm{nearest(self.file, images)}; those that an expression may choose lie in the "
-                "folders that the file names at its top, such as images: [faces]"
-            )
+        facts = facts_named(files, self.file, ImageFacts)
         return ShownImage.model_validate({**self.model_dump(exclude={"file"}, by_alias=True), **facts.to_record()})
 
     @override
     def primitives(self) -> Iterable[Primitive]:
-        raise SpanLabError(f"the image '{self.file}' belongs to a paradigm, and is looked for in its folder")
+        raise without_paradigm(self.file, ImageFacts)
 
     @override
     def words(self) -> str:
-        raise SpanLabError(f"the image '{self.file}' belongs to a paradigm, and is looked for in its folder")
+        raise without_paradigm(self.file, ImageFacts)
 
 
 class ShownImage(_PlacedImage):

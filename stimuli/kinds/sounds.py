@@ -9,18 +9,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
-from ...core.registry import nearest
-from ..own_files import Files, name_problem
+from ..own_files import Files, checked_name, facts_named, without_paradigm
 from ..scene import Colour, Primitive
 from ..sound_files import SoundFacts
 from ..stimulus import STIMULI, Stimulus
 from .plain import Blank
-
-
-def _sound_name(value: str) -> str:
-    if problem := name_problem(value, SoundFacts):
-        raise ValueError(problem)
-    return value
 
 
 class _Heard(Stimulus):
@@ -41,28 +34,22 @@ class SoundOfFile(_Heard):
     name: ClassVar[str] = "sound"
     shorthand: ClassVar[str] = "file"
 
-    file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_sound_name)] = Field(
+    file: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(checked_name(SoundFacts))] = Field(
         description="path of the file from the folder of the paradigm, such as sounds/01.wav; an expression or '{=...}' within it may choose the file"
     )
 
     @override
     def bound(self, files: Files) -> ShownSound:
-        facts = files.get(self.file)
-        if not isinstance(facts, SoundFacts):
-            sounds = [name for name, other in files.items() if isinstance(other, SoundFacts)]
-            raise ValueError(
-                f"'{self.file}' is not among the sounds of this paradigm{nearest(self.file, sounds)}; those that an expression may choose lie in the "
-                "folders that the file names at its top, such as sounds: [tones]"
-            )
+        facts = facts_named(files, self.file, SoundFacts)
         return ShownSound.model_validate({**self.model_dump(exclude={"file"}, by_alias=True), **facts.to_record()})
 
     @override
     def primitives(self) -> Iterable[Primitive]:
-        raise SpanLabError(f"the sound '{self.file}' belongs to a paradigm, and is looked for in its folder")
+        raise without_paradigm(self.file, SoundFacts)
 
     @override
     def words(self) -> str:
-        raise SpanLabError(f"the sound '{self.file}' belongs to a paradigm, and is looked for in its folder")
+        raise without_paradigm(self.file, SoundFacts)
 
 
 def _written(stimulus: Stimulus) -> dict[str, Any]:

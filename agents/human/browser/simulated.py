@@ -15,7 +15,7 @@ from ...base import Response, TrialContext
 from ...oracles import Observer
 from ..display.theme import ThemeName
 from ..input.refractory import USUAL, Refractory
-from ..simulation import AFTER_REFRACTORY_MS, ANSWER_MS, NEXT_MARK_MS, Decisions, drawn_seconds, reaction_times
+from ..simulation import AFTER_REFRACTORY_MS, ANSWER_MS, NEXT_MARK_MS, Decisions, drawn_seconds, observer_settings, reaction_times
 from .agent import BrowserEpisode, BrowserParticipant
 from .channel import Channel
 from .frames import FrameStore
@@ -63,10 +63,7 @@ class SimulatedAtPage(BrowserParticipant):
     def settings(self) -> dict[str, Any]:
         return {
             **super().settings(),
-            "observer": self.observer.name,
-            **{f"observer_{name}": value for name, value in self.observer.settings().items()},
-            "seed": self._seed,
-            "speed": self._speed,
+            **observer_settings(self.observer, self._seed, self._speed),
             "reaction_times": {**reaction_times(), "from": "the moment at which the question is noticed on the page"},
         }
 
