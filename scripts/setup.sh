@@ -149,6 +149,9 @@ python_packages() {
   say "installing the packages (the first time: some minutes, 3 GB, or 7 GB where torch comes with CUDA) ..."
   with_uv || quietly .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' ||
     fail "the packages could not be installed; see pip's message above (most often: no network)"
+  # soundfile brings the library that it loads, but for systems that it does not know, and where a mirror has only its package for those
+  .venv/bin/python -c 'import soundfile' 2>/dev/null || { [ "$(uname -s)" = Linux ] && apt_install libsndfile1 && .venv/bin/python -c 'import soundfile'; } ||
+    say "going on without libsndfile; sound files of one's own cannot be read (install it with your package manager)"
   # the scripted chat server of the demonstration and of tests, in an environment of its own
   .venv/bin/python -c 'from spanlab.agents.chat.servers.scripted import install; install()' ||
     say "going on without the scripted chat server; the demonstration will try again"

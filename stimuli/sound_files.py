@@ -101,7 +101,12 @@ def _decoded(content: bytes) -> tuple[np.ndarray, int]:
     ValueError
         when it cannot be played as it is.
     """
-    import soundfile
+    try:
+        import soundfile
+    except (ImportError, OSError):  # it brings the library that it loads, but not for every system
+        raise ValueError(
+            "sound files cannot be read on this computer, which lacks the library libsndfile: install it (Debian, Ubuntu: apt-get install libsndfile1)"
+        ) from None
 
     try:
         with soundfile.SoundFile(io.BytesIO(content)) as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import sys
 import wave
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 import soundfile
 from command_line import Run
-from image_paradigms import pattern
+from image_paradigms import pattern, write_faces
 from session_tools import Saying, lasting, start, take
 from sound_paradigms import TONES, burst, write_sound, write_tones
 
@@ -181,6 +182,16 @@ def test_a_wrong_file_is_named_with_its_line(tmp_path: Path, wrong: str) -> None
         one_sound(tmp_path, "{sound: tone.wav}")
 
 
+def test_a_computer_without_the_library_that_reads_sounds_says_which(tones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "soundfile.py").write_text("raise OSError('cannot load library')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path / "without")
+    monkeypatch.delitem(sys.modules, "soundfile")
+    write_sound(tones.parent / "tones" / "1.wav", 77)  # whose content nobody has looked at
+    with pytest.raises(ParadigmError, match="lacks the library libsndfile: install it"):
+        load_paradigm(tones)
+
+
 @pytest.mark.parametrize(
     ("show", "says"),
     [
@@ -261,6 +272,23 @@ def test_a_session_keeps_its_sounds_and_refuses_others(tmp_path: Path, tones: Pa
     monkeypatch.setattr(own_files, "_PLACES", {})
     with pytest.raises(SpanLabError, match="a sound is missing"):
         content_of(copy.stem, noun="sound")
+
+
+@pytest.mark.parametrize("form", ["bids", "psychds", "csv"])
+def test_what_is_given_away_holds_no_files_of_ones_own(tmp_path: Path, run: Run, form: str) -> None:
+    """Whoever shares answers need not have the right to share what was heard or seen."""
+    data = tmp_path / "data"
+    kept = {
+        path.read_bytes()
+        for paradigm, folder in ((write_tones(tmp_path / "lab"), "sounds"), (write_faces(tmp_path / "lab"), "images"))
+        for path in (take(data, load_paradigm(paradigm), make_agent("ideal"), 4, seed=2).folder / folder).iterdir()
+    }
+    assert len(kept) == 8
+    status, _, err = run("export", str(data), "--to", form, str(tmp_path / "given"))
+    assert status == 0, err
+    given = [path for path in (tmp_path / "given").rglob("*") if path.is_file()]
+    assert given
+    assert not [path for path in given if path.suffix in {".wav", ".png"} or path.read_bytes() in kept]
 
 
 # -- views -------------------------------------------------------------------------------------------------------------------------------------------

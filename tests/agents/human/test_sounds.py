@@ -174,6 +174,20 @@ def test_nothing_is_said_or_played_without_sounds() -> None:
     assert not sounds_in(told)
 
 
+def test_a_device_that_goes_away_ends_the_trial_and_no_sound_is_left_out() -> None:
+    class Gone(Device):
+        def start(self, sound: Audible, at: float) -> Heard:
+            if self.played:
+                raise SpanLabError("it was pulled out")
+            return Device.start(self, sound, at)
+
+    stage = VirtualStage(window := VirtualWindow(60.0))
+    stage.speaker = device = Gone(window)  # type: ignore[assignment]
+    with pytest.raises(SpanLabError, match=r"a sound could not be played \(it was pulled out\): the session stops here, and can be resumed"):
+        play(stage, trial(*(Percept("present", (Display(noise(number), 300.0),)) for number in range(3))), lambda ask: None)
+    assert len(device.played) == 1
+
+
 def test_a_machine_without_sound_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speaker_module, "no_sound_card", lambda: True)
     speaker_module._tried.cache_clear()

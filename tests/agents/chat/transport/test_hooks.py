@@ -191,6 +191,28 @@ def test_a_paradigm_is_a_task_of_inspect_whose_log_holds_our_scores(tmp_path: Pa
         spanlab.inspect_task("cd", chat={"practice": "feedback"})
 
 
+def test_a_task_of_inspect_is_in_the_language_that_the_paradigm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inspect = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
+    from inspect_ai.model import ModelOutput, get_model  # pyright: ignore[reportMissingImports]
+
+    import spanlab
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("inspect_ai.model._model.count_text_tokens", len)
+    (tmp_path / "wechsel.yaml").write_text("paradigm: wechsel\nextends: cd\ntitle: Wechsel\ninstructions: {de: Was ist neu?, en: null}\n", "utf-8")
+    asked: list[str] = []
+
+    def say(messages: Any, tools: Any, choice: Any, config: Any) -> Any:
+        asked.append(" ".join(str(message.content) for message in messages))
+        return ModelOutput.from_content("mockllm/model", "1")
+
+    task = spanlab.inspect_task("wechsel.yaml", trials=1)
+    (log,) = inspect.eval(task, model=get_model("mockllm/model", custom_outputs=say), log_dir="logs", display="none")
+    assert log.status == "success", log.error
+    assert all("Was ist neu?" in text for text in asked)
+    assert asked
+
+
 def test_no_message_to_a_model_of_inspect_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In both directions: a session with one of its models, and a task of its own, whose log knows the right answers."""
     inspect = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: nothing here shows that its bridge works")
