@@ -7,6 +7,19 @@
   const hidden = new Set();
   let intervals = true;
 
+  // A text in lines that fit into a width (px), whatever typeface this browser has; a longer word stays whole.
+  const pen = document.createElement("canvas").getContext("2d");
+  function lines(text, width, font) {
+    pen.font = font;
+    const broken = [];
+    for (const word of text.split(" ")) {
+      const longer = `${broken.at(-1)} ${word}`;
+      if (broken.length && pen.measureText(longer).width <= width) broken[broken.length - 1] = longer;
+      else broken.push(word);
+    }
+    return broken;
+  }
+
   // One declaration serves every width: panels keep a legible width, and as many as fit stand in a row.
   function fitted(spec, width) {
     const fit = structuredClone(spec);
@@ -27,15 +40,19 @@
       fit.spec.height = panels.length === 1 ? (narrow ? 200 : 260) : narrow ? 125 : 150;
     } else if (fit.concat) { // panels with an axis each
       const between = 46;
-      const room = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
+      const most = Math.max(1, Math.min(fit.concat.length, Math.floor((width + between) / ((narrow ? 110 : 150) + between))));
       let columns = fit.columns; // rows keep their meaning: a row is broken into equal parts
-      while (columns > room || fit.columns % columns) columns -= 1;
+      while (columns > most || fit.columns % columns) columns -= 1;
       fit.columns = columns;
       fit.spacing = { ...fit.spacing, column: between };
       for (const panel of fit.concat) {
         panel.width = Math.min(300, Math.floor((width - between * columns) / columns) - 4);
         panel.height = Math.round(panel.height * (narrow ? 0.85 : 1.13));
-        if (panel.title?.limit) panel.title = { ...panel.title, limit: panel.width + between - 10 }; // long headings end before the next panel
+        if (!panel.title) continue;
+        const room = panel.width + between - 10; // headings end before the next panel
+        const { subtitle, subtitleFontSize, limit } = panel.title;
+        if (typeof subtitle === "string") panel.title.subtitle = lines(subtitle, room, `${subtitleFontSize}px ${config.title.subtitleFont}`);
+        if (limit) panel.title.limit = room;
       }
     } else {
       fit.width = Math.min(860, width - axis - 6 - (named ? names : 0));
