@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -25,14 +25,14 @@ from ..people import SessionSeed, seed_for, session_names
 from ..record.reader import read_session
 from ..runner import Runner
 from ..session import Request, Session, begin, complete, reopen, session_stem, utc_now
-from ..studies.battery import Battery, EndedEarlyError
+from ..studies.battery import Battery, EndedEarlyError, QuizLeftError
 from ..studies.groups import StudyFullError
 from ..studies.intake import answered, questions
 from ..studies.monitoring import Judge, Monitor, MonitoredSession, ParadigmMonitor
 from ..studies.participants import Kind, find, misnamed, people
 from ..studies.study import Study
 from ..studies.visit import VisitRequest, check_place, check_request, sit_down
-from ..studies.visit_files import JOURNAL, completed, known_fields, read_journal, runs
+from ..studies.visit_files import JOURNAL, completed, known_fields, read_head, read_journal, runs
 
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
 _BEGINNING = threading.Lock()
@@ -66,6 +66,7 @@ class End:
     Parameters
     ----------
     code_label : what stands above the code, where it is no completion code
+    language : of the words; that of the visit if empty
     """
 
     title: str
@@ -73,6 +74,11 @@ class End:
     code: str = ""
     redirect: str = ""
     code_label: str = ""
+    language: str = ""
+
+
+class LinkError(SpanLabError):
+    """With this link nobody can take part, however often it is opened: its identifier or its session is wrong."""
 
 
 class Host(Protocol):
@@ -149,6 +155,8 @@ class Offer(Protocol):
 
         Raises
         ------
+        LinkError
+            when it is the link that is wrong.
         SpanLabError
             what has stopped it.
         """
@@ -337,12 +345,14 @@ class StudyOffer:
         before = runs(folder, participant, int(number)) if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None else []
         if before:
             host.recorded_in(before[-1])
-        if before and completed(before[-1]):
-            return self._end(self.language, before[-1])
+        if before and (over := self._over(before[-1])) is not None:
+            return over
         request = VisitRequest(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
         try:
             self._check_place(participant)
-            if not before:
+            if before:
+                self._check_link(request)
+            else:
                 request = self._asked(request, host)
             with _BEGINNING:
                 self._check_place(participant)
@@ -355,8 +365,17 @@ class StudyOffer:
         try:
             Battery(visit, host.seat(looks, visit.language), self.kind == "pilot").run()
         except EndedEarlyError as error:
-            return End(sentence("study.thanks", visit.language), (sentence(error.page, visit.language),))
+            return _ended_early(error.page, visit.language)
         return self._end(visit.language, visit.folder)
+
+    def _over(self, folder: Path) -> End | None:
+        """The last page of a session that is over, in its language; None where it goes on."""
+        language = read_head(folder)["language"]
+        if completed(folder):
+            return self._end(language, folder)
+        if any(line["event"] == "left" for line in read_journal(folder)):
+            return _ended_early(QuizLeftError.page, language)
+        return None
 
     def _check_place(self, participant: str) -> None:
         """Check that there is a place.
@@ -374,7 +393,7 @@ class StudyOffer:
         full = None if self.study.online is None else self.study.online.full
         code, redirect = ("", "") if full is None else (full.code or "", full.redirect or "")
         title, text, label = (sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code"))
-        return End(title, (text,), code, redirect, label)
+        return End(title, (text,), code, redirect, label, language)
 
     def _end(self, language: str, folder: Path) -> End:
         """The last page of a session that is finished; the journal says when it gave a code for the first time."""
@@ -382,14 +401,27 @@ class StudyOffer:
         code, redirect = ("", "") if online is None else (online.code or "", online.redirect or "")
         if (code or redirect) and not any(line["event"] == "code" for line in read_journal(folder)):
             append_line(folder / JOURNAL, {"event": "code", "at": utc_now(), "code": code or redirect})
-        return End(sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect)
+        return End(sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect, language=language)
+
+    def _check_link(self, request: VisitRequest, asked: Collection[str] = ()) -> dict[str, str]:
+        """What is wrong with the answers to questions, by their names.
+
+        Raises
+        ------
+        LinkError
+            when something else is wrong: the identifier, or the session.
+        """
+        wrong = check_request(self.study, self.data, request, self.language)
+        if amiss := {name: why for name, why in wrong.items() if name not in asked}:
+            raise LinkError("; ".join(f"{name}: {why}" for name, why in amiss.items()))
+        return wrong
 
     def _asked(self, request: VisitRequest, host: Host) -> VisitRequest:
         """What the study asks about somebody who begins.
 
         Raises
         ------
-        SpanLabError
+        LinkError
             when the link itself is wrong: its identifier, or its session.
         """
         folder = self.data / self.study.name
@@ -400,9 +432,7 @@ class StudyOffer:
         first = True
         while True:
             self._check_place(request.participant)
-            wrong = check_request(self.study, self.data, request, self.language)
-            if amiss := {name: why for name, why in wrong.items() if name not in names}:
-                raise SpanLabError("; ".join(f"{name}: {why}" for name, why in amiss.items()))
+            wrong = self._check_link(request, names)
             if not wrong and (not first or not names):
                 return request
             form = [question for question in questions(self.study, self.data, self.kind, request) if question.name in names]
@@ -411,6 +441,10 @@ class StudyOffer:
             typed = {name: value[:500] for name, value in answers.items() if name in names}
             first = False
             request = answered(self.study, self.kind, {"participant": request.participant, **typed}, request.session)
+
+
+def _ended_early(page: str, language: str) -> End:
+    return End(sentence("study.thanks", language), (sentence(page, language),), language=language)
 
 
 def _each(study: Study, name: str) -> bool:

@@ -24,7 +24,7 @@ from ...core.errors import SpanLabError, UnwritableError
 from ...core.locale import sentence
 from ..session import utc_now
 from .messages import Hello
-from .offers import End, FormQuestion, Looks, Offer
+from .offers import End, FormQuestion, LinkError, Looks, Offer
 
 #: events that came too late to count: in the folder of the session
 UNFINISHED = "unfinished.jsonl"
@@ -90,10 +90,19 @@ class Visit:
     ----------
     say : takes sentences for whoever has started the server
     turn_away : called when there is no place for the participant
+    after : the visit of the same participant before this one, which ends before this one begins
     """
 
     def __init__(
-        self, offer: Offer, hello: Hello, frames: FrameStore, seat: Seat, say: Callable[[str], None], patience_s: float, turn_away: Callable[[], None]
+        self,
+        offer: Offer,
+        hello: Hello,
+        frames: FrameStore,
+        seat: Seat,
+        say: Callable[[str], None],
+        patience_s: float,
+        turn_away: Callable[[], None],
+        after: Visit | None = None,
     ) -> None:
         self.participant = hello.participant
         #: names the visit in the addresses of its pictures: nobody else can guess it
@@ -106,9 +115,9 @@ class Visit:
         self._early: list[PageEvent] = []
         self._language = offer.language
         self._began = time.time()
-        self._turn_away = turn_away
+        self._turn_away, self._after = turn_away, after
         self._keeping = threading.Lock()
-        self._joined: deque[float] = deque(maxlen=_MOST_LINES)
+        self._joined: deque[float] = deque(maxlen=_MOST_LINES) if after is None else after._joined
         self.thread = threading.Thread(target=self._run, name=f"visit of {hello.participant}", daemon=True)
 
     @property
@@ -134,7 +143,14 @@ class Visit:
         """A picture of the trial or page that is shown now; None for anything else."""
         return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
 
+    def is_for(self, session: str) -> bool:
+        """Whether a link with this session leads here."""
+        return (session or "1") == (self._session or "1")
+
     def _run(self) -> None:
+        if self._after is not None:
+            self._after.thread.join()
+            self._after = None
         while True:
             try:
                 end = self._offer.take(self.participant, self._session, self)
@@ -147,6 +163,9 @@ class Visit:
                 if not self._wait_for_room():
                     return
                 continue
+            except LinkError as error:
+                self._say(f"{self.participant}: {error}")
+                end = End(*self._words("refused"))
             except SpanLabError as error:
                 self._say(f"{self.participant}: {error}")
                 end = End(*self._words("stopped"))
@@ -159,10 +178,11 @@ class Visit:
             break
         if self._folder is None:
             self._keep_early()  # there is no record that they could belong to
-        texts = words(self._language)
+        language = end.language or self._language
+        texts = words(language)
         if end.code_label:
             texts["code"] = end.code_label
-        content = {"title": end.title, "code": end.code, "redirect": end.redirect, "at_once": bool(end.redirect), "language": self._language, "words": texts}
+        content = {"title": end.title, "code": end.code, "redirect": end.redirect, "at_once": bool(end.redirect), "language": language, "words": texts}
         self.channel.command("end", {**content, "texts": list(end.texts)})
 
     def _set_aside(self) -> bool:
@@ -312,18 +332,21 @@ class VisitDesk:
             visit = self._visits.get(hello.participant)
             if visit is not None and visit.channel.in_use and not visit.channel.belongs_to(hello.instance):
                 return refusal("elsewhere", "elsewhere_title")
-            if visit is None or (visit.over and hello.epoch != visit.channel.epoch):
+            if visit is not None and not visit.may_join():
+                return refusal("often", "no_room_title")
+            elsewhere = visit is not None and not visit.over and not visit.is_for(hello.session)
+            if visit is None or elsewhere or (visit.over and hello.epoch != visit.channel.epoch):
                 now = time.monotonic()
                 while self._begun and now - self._begun[0] > 60:
                     self._begun.popleft()
                 self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
-                if len(self._visits) >= self.most or len(self._begun) >= self._most_new:
+                if len(self._visits) - elsewhere >= self.most or len(self._begun) >= self._most_new:
                     return refusal("full", "no_room_title")
                 self._begun.append(now)
-                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away)
+                if visit is not None:
+                    visit.channel.close("the link of another session was opened")  # it would wait for its page
+                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit)
                 self._visits[hello.participant] = visit
-            if not visit.may_join():
-                return refusal("often", "no_room_title")
             visit.screen = screen
             send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})
             visit.channel.attach(send, hello.instance, hello.last if hello.epoch == visit.channel.epoch else 0)

@@ -51,8 +51,8 @@ class Link(Protocol):
 class Wire:
     """A real connection to a server, as a page has it."""
 
-    def __init__(self, port: int, participant: str = "P01") -> None:
-        self.epoch, self._port, self._participant = "", port, participant
+    def __init__(self, port: int, participant: str = "P01", session: str = "") -> None:
+        self.epoch, self._port, self._participant, self._session = "", port, participant, session
         #: why the server does not let the page in or has ended the connection, and with which code it was closed
         self.refused: Mapping[str, Any] | None = None
         self.code: int | None = None
@@ -70,7 +70,7 @@ class Wire:
         self.closed.clear()
         self._hearing = threading.Thread(target=self._hear, args=(send,), daemon=True)
         self._hearing.start()
-        self.send(json.dumps(hello(self._participant, instance=instance, last=last, epoch=self.epoch)))
+        self.send(json.dumps(hello(self._participant, session=self._session, instance=instance, last=last, epoch=self.epoch)))
 
     def _hear(self, send: Callable[[Mapping[str, Any]], None]) -> None:
         with suppress(ConnectionClosed):
@@ -111,11 +111,11 @@ class ScriptedPage:
 
     Parameters
     ----------
-    stop_before : called with what the page is about to tell; true keeps it silent from then on
+    typed : in answer to questions about the participant
     """
 
-    def __init__(self, channel: Link, instance: str = "a" * 24) -> None:
-        self.channel, self.instance = channel, instance
+    def __init__(self, channel: Link, instance: str = "a" * 24, typed: Mapping[str, str] | None = None) -> None:
+        self.channel, self.instance, self.typed = channel, instance, typed or {}
         #: every message, as it went over the line
         self.lines: list[str] = []
         self.acknowledged: set[str] = set()
@@ -160,6 +160,8 @@ class ScriptedPage:
         what, c = message["what"], message["c"]
         if what == "page":
             self.tell(c, "done")
+        elif what == "form":
+            self.tell(c, "form", {"typed": self.typed})
         elif what == "choose":
             self.tell(c, "choice", {"name": message["options"][0]["name"]})
         elif what == "trial":
