@@ -26,11 +26,13 @@ lint: setup
 	@.venv/bin/pyright
 	@.venv/bin/python scripts/page_tools.py check
 
+# While one core checks style and types, the other collects the tests once, which compiles them: the workers then begin at once, and not each with this.
 # Files are kept together on one worker, so that what a file sets up once is set up once; the longest come first (tests/longest.py).
 # Each process calculates with one thread: several of each would wait for one another. What was compiled is kept, also where the environment says otherwise:
 # hundreds of programs are started.
 # The tests run also when style or types have a fault, and either makes the target fail; pytest's closing lines are the last.
-TESTS = @faults=0; $(MAKE) --no-print-directory lint || faults=1; PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest
+TESTS = @faults=0; $(PYTEST) --collect-only -q >/dev/null 2>&1 & $(MAKE) --no-print-directory lint || faults=1; wait; $(PYTEST) -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup
 	$(TESTS) $(ARGS) && exit $$faults
