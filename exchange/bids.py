@@ -152,12 +152,12 @@ def _write_paradigm(folder: Path, session: SharedSession) -> None:
 def _whole_answers(data: SharedData, session: SharedSession, events: Sequence[Event]) -> dict[tuple[str, int], str]:
     """The whole answer to each question, by trial and step; none of free text that is not shared."""
     done = finished_trials(events)
-    hidden = session.hides_text(data.options)
     return {
         (event["trial"], event["step"]): json.dumps(event["value"], ensure_ascii=False)
         for event in events
         if event["event"] == "step" and "ask" in event and done.get(event["trial"]) == event["attempt"] and event["value"] is not None
-        if not hidden or all(score["correct"] or not isinstance(score["answer"], str) for score in event["scores"])
+        if not session.hides_text(data.options, event.get("phase"))
+        or all(score["correct"] or not isinstance(score["answer"], str) for score in event["scores"])
     }
 
 
@@ -266,6 +266,8 @@ def _taken_with(table: _Table, number: int, options: Sharing) -> dict[str, Any]:
     }
     if options.seeds:
         sidecar["SpanLab"] |= {"Seed": info["seed"], **({"Draws": draws} if (draws := _draws(info)) else {})}
+    if session.fields:
+        sidecar["SpanLab"]["Fields"] = session.fields
     if told_before := info.get("instructions"):
         sidecar["Instructions"] = told_before
     if table.suffix == "events" and (version := apparatus.get("psychopy")):
@@ -300,7 +302,7 @@ def _write_participants(folder: Path, data: SharedData) -> None:
         group = [", ".join(sorted(one.groups))] if data.grouped else []
         lines.append("\t".join(map(cell, [*who, *group, *(one.fields.get(name) for name in data.fields)])))
     (folder / "participants.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    asked = {name: {"Description": f"what people were asked: {name}"} for name in data.fields}
+    asked = {name: {"Description": f"what people were asked: {name}; n/a where sessions differ (SpanLab > Fields beside each table)"} for name in data.fields}
     write_json(folder / "participants.json", {**described, **asked})
 
 

@@ -79,7 +79,7 @@ def conversations(shared: SharedSession, data: SharedData, *, practice: bool = T
     turns: list[Turn] = []
     past: Past | None = None
     for place, one in enumerate(taken):
-        past = _told(session, one, Before() if past is None else Before(trials=(past,)), shared.hides_text(data.options))
+        past = _told(session, one, Before() if past is None else Before(trials=(past,)), shared, data)
         turns += _turns_of(past)
         following = taken[place + 1] if place + 1 < len(taken) else None
         turns += [("user", sentence) for sentence in said_after(session.paradigm, one, following, _language(session))]
@@ -95,16 +95,17 @@ def trial_in_words(session: Session, one: TakenTrial, shared: SharedSession, dat
     SpanLabError
         when a display cannot be said in words.
     """
-    return _merged(_turns_of(_told(session, one, Before(), shared.hides_text(data.options))))
+    return _merged(_turns_of(_told(session, one, Before(), shared, data)))
 
 
 def _language(session: Session) -> str:
     return "en" if "en" in session.paradigm.instructions else str(session.info["language"])
 
 
-def _told(session: Session, one: TakenTrial, before: Before, hidden: bool) -> Past:
-    """A trial with the answers that were given in it."""
-    paradigm, language, settings = session.paradigm, _language(session), ChatSettings.read({"instructions_as": "system"})
+def _told(session: Session, one: TakenTrial, before: Before, shared: SharedSession, data: SharedData) -> Past:
+    """A trial with the answers that were given in it, and its questions as they were asked: a chat model may not have had the paradigm's wording."""
+    paradigm, language = session.paradigm, _language(session)
+    settings = ChatSettings.read({"instructions_as": "system", "prompts": shared.info["agent_settings"].get("prompts", True)})
     kinds = dict.fromkeys(step.percept.ask.kind for step in one.trial.steps if step.percept.ask is not None)
     instructions = paradigm.instructions_in(language, one.trial.levels, False)
     context = TrialContext(paradigm.name, paradigm.title, language, instructions, tuple(kinds), practice=is_practice(one.key))
@@ -116,7 +117,8 @@ def _told(session: Session, one: TakenTrial, before: Before, hidden: bool) -> Pa
         conversation.ask(percept.ask.kind, conversation.prompt_of(percept.ask))
         value = as_tuple(line["value"])
         right = all(score["correct"] is not False for score in line["scores"])  # ratings are numbers, which say nothing of anybody
-        conversation.hear(NO_ANSWER if value is None else percept.ask.kind.write(value) if right or not hidden else OTHER)
+        hidden = not right and shared.hides_text(data.options, percept.phase)
+        conversation.hear(NO_ANSWER if value is None else OTHER if hidden else percept.ask.kind.write(value))
     return conversation.ended()
 
 
@@ -216,12 +218,13 @@ class ChatJsonl(Format[Any, ChatSharing]):
             (folder / "sessions.csv").open("w", encoding="utf-8", newline="") as table,
         ):
             writer = csv.writer(table, lineterminator="\n")
-            writer.writerow(["line", "participant_id", "participant_type", "agent", "caution", "paradigm", "paradigm_hash"])
+            writer.writerow(["line", "participant_id", "participant_type", "agent", "caution", "session", "study_session", "paradigm", "paradigm_hash"])
             for one in sessions:
                 who = data.participant(one)
                 for turns in conversations(one, data, practice=options.practice, per_trial=per_trial):
                     line += 1
                     file.write(json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]}, ensure_ascii=False) + "\n")
                     kind = "person" if one.person else "machine"
-                    writer.writerow([line, f"sub-{one.label}", kind, who.agent, who.caution, one.info["paradigm"], one.info["paradigm_hash"]])
+                    which = [one.number, one.visit or "", one.info["paradigm"], one.info["paradigm_hash"]]
+                    writer.writerow([line, f"sub-{one.label}", kind, who.agent, who.caution, *which])
         report.done(f"{output}: {counted(line, 'conversation')} of {counted(len(sessions), 'session')}")

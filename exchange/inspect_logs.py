@@ -120,7 +120,8 @@ class _Log:
     def _about(self) -> dict[str, Any]:
         info, who = self._shared.info, self._participant
         about = {name: info[name] for name in ("paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language", "agent_settings_hash")}
-        person = {"participant_id": f"sub-{who.label}", "participant_type": "person" if who.person else "machine", "caution": who.caution, **who.fields}
+        person: dict[str, Any] = {"participant_id": f"sub-{who.label}", "participant_type": "person" if who.person else "machine", "caution": who.caution}
+        person |= {"session": self._shared.number, "study_session": self._shared.visit or None, **self._data.fields_of(self._shared)}
         conversation = "as it was sent" if info["agent_kind"] == CHAT.name else "in words; the participant saw or heard displays, or took them as numbers"
         return {**person, "agent_kind": who.agent_kind, "agent": who.agent, **about, "conversation": conversation, "finished": self._shared.finished}
 
@@ -164,9 +165,19 @@ class _Log:
         right = [correct for line in counts for correct in items_of(line["scores"])]
         if not right:
             return {}
-        answers = [_written(one, place, self._shared.hides_text(self._options)) for place in range(len(one.questions))]
+        answers = [self._written(one, place) for place in range(len(one.questions))]
         listed = [{name: row[name] for name in row if (name in _OF_ITEMS or name.startswith("record_")) and row[name] not in (None, "")} for row in rows]
         return {SCORER: self._scorers.Score(value=sum(right) / len(right), answer="; ".join(answers), metadata={"items": listed})}
+
+    def _written(self, one: TakenTrial, place: int) -> str:
+        """An answer as text."""
+        line = one.questions[place]
+        percept = next(percept for percept, recorded in one.steps if recorded is line)
+        value = as_tuple(line["value"])
+        if value is None or percept.ask is None:
+            return NO_ANSWER
+        right = all(score["correct"] is not False for score in line["scores"])
+        return percept.ask.kind.write(value) if right or not self._shared.hides_text(self._options, percept.phase) else OTHER
 
     def _sent(self, talk: Talk) -> tuple[list[Any], list[Reply]]:
         """The messages of a chat model as they were sent, with what it replied."""
@@ -195,17 +206,6 @@ class _Log:
             return self._models.ContentText(text=f"[a picture that cannot be drawn again as it was; in words: {part.words}]")
         detail = part.detail if part.detail in ("auto", "low", "high") else "auto"
         return self._models.ContentImage(image=f"data:image/png;base64,{base64.b64encode(part.file).decode('ascii')}", detail=detail)
-
-
-def _written(one: TakenTrial, place: int, hidden: bool) -> str:
-    """An answer as text."""
-    line = one.questions[place]
-    percept = next(percept for percept, recorded in one.steps if recorded is line)
-    value = as_tuple(line["value"])
-    if value is None or percept.ask is None:
-        return NO_ANSWER
-    right = all(score["correct"] is not False for score in line["scores"])
-    return percept.ask.kind.write(value) if right or not hidden else OTHER
 
 
 def _usage(models: Any, replies: Sequence[Reply]) -> Any:

@@ -63,10 +63,8 @@ def _write_session(path: Path, data: SharedData, session: SharedSession, columns
 
 
 def _description(data: SharedData, columns: Sequence[Column]) -> dict[str, Any]:
-    variables: list[dict[str, Any]] = [
-        {"@type": "PropertyValue", "name": name, "description": meaning, "valueType": "string"} for name, meaning in data.who_columns.items()
-    ]
-    for column in columns:
+    variables: list[dict[str, Any]] = []
+    for column in (*data.who_columns, *columns):
         variable = {"@type": "PropertyValue", "name": column.name, "description": column.meaning, "valueType": _TYPES[column.type]}
         variables.append({**variable, "unitText": column.unit} if column.unit else variable)
     described: dict[str, Any] = {

@@ -12,6 +12,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -32,19 +33,21 @@ OTHER = "(other)"
 #: say who or when, or stand beside the table
 _APART = {"session", "participant", "agent_kind", "agent", "started_at"}
 #: response kinds whose answers are all foreseen
-_FORESEEN = {"choice", "cells", "rating"}
+_FORESEEN = {"choice", "cells", "continuous", "rating", "sequence"}
 _SEEDS = {"seed", "trial_id", "paired_trial_id"}
 _KEY_COLUMNS = ("participant", "pseudonym")
 
 
 #: columns that stand before those of the response table
-_WHO = {
-    "participant_id": "what the participant is called in this data set",
-    "participant_type": "person or machine",
-    "agent_kind": "what kind of participant it is; `participant` for people",
-    "agent": "name of the machine; `participant` for people",
-    "caution": "remark that must accompany its data",
-}
+_WHO = (
+    Column("participant_id", "string", "what the participant is called in this data set"),
+    Column("participant_type", "string", "person or machine"),
+    Column("agent_kind", "string", "what kind of participant it is; `participant` for people"),
+    Column("agent", "string", "name of the machine; `participant` for people"),
+    Column("caution", "string", "remark that must accompany its data"),
+    Column("session", "integer", "number of the session among those of the participant in this data set, in the order in which they began"),
+    Column("study_session", "integer", "number of the session of the study; empty outside of studies"),
+)
 
 
 class Writer(Protocol):
@@ -82,7 +85,9 @@ class SharedSession:
     label : what its participant is called: letters and digits alone
     visit : number of the session of the study; 0 outside of studies
     finished : whether nothing of it is missing
-    free : whether somebody may have answered in words of one's own: a response kind of another package was asked, of which nothing is known here
+    free : the phases in which somebody may have answered in words of one's own: typed, or to a response kind of another package, of which nothing is known here
+    fields : what was asked in it and is to be shared
+    number : of the session among those of its participant, from 1, in the order in which they began
     """
 
     folder: Path
@@ -91,11 +96,13 @@ class SharedSession:
     person: bool
     visit: int
     finished: bool
-    free: bool
+    free: frozenset[str]
+    fields: dict[str, Any]
+    number: int = 0
 
-    def hides_text(self, options: Sharing) -> bool:
-        """Whether its answers may be free text, and such text is not to be shared."""
-        return self.free and not options.free_text
+    def hides_text(self, options: Sharing, phase: str | None) -> bool:
+        """Whether the answers in a phase may be free text, and such text is not to be shared."""
+        return not options.free_text and (phase in self.free or any("=" in name for name in self.free))
 
     @property
     def task(self) -> str:
@@ -116,7 +123,7 @@ class SharedParticipant:
     ----------
     agent : a person, or the machine as it was named, without folders and people's identifiers
     caution : what must be said of it, such as that it is a scripted server
-    fields : what was asked and is to be shared
+    fields : what was asked and is to be shared, as far as all sessions say the same
     groups : of studies with groups; one for each participant unless there are several such studies
     """
 
@@ -164,11 +171,16 @@ class SharedData:
         """The participant of a session."""
         return next(one for one in self.participants if one.label == session.label)
 
+    def fields_of(self, session: SharedSession) -> dict[str, Any]:
+        """What was asked about the participant: in the session itself, or else in others."""
+        return {**self.participant(session).fields, **session.fields}
+
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         """The rows of a response table without the columns and rows that are not shared."""
         for row in rows:
             shared = {name: value for name, value in row.items() if self.has(name)}
-            if session.hides_text(self.options) and isinstance(row.get("answer"), str) and row["answer"] != row.get("correct_answer"):
+            answer = row.get("answer")
+            if isinstance(answer, str) and answer != row.get("correct_answer") and session.hides_text(self.options, row.get("phase")):
                 shared["answer"] = OTHER
             yield shared
 
@@ -191,9 +203,9 @@ class SharedData:
                 yield from self.of_session(session, [loaded])
 
     @property
-    def who_columns(self) -> dict[str, str]:
-        """Names and meanings of the columns before those of the response table: the participant, and what people were asked."""
-        return {**_WHO, **{name: f"what people were asked: {name}" for name in self.fields}}
+    def who_columns(self) -> list[Column]:
+        """The columns before those of the response table: the participant, the session, and what people were asked."""
+        return [*_WHO, *(Column(name, "json", f"what people were asked: {name}") for name in self.fields)]
 
     def all_columns(self) -> list[Column]:
         """The shared columns of all sessions."""
@@ -201,13 +213,13 @@ class SharedData:
 
     def header(self, columns: Sequence[Column]) -> list[str]:
         """The first line of a table of answers."""
-        return [*self.who_columns, *(column.name for column in columns)]
+        return [column.name for column in (*self.who_columns, *columns)]
 
     def write_rows(self, writer: Writer, session: SharedSession, columns: Sequence[Column]) -> int:
         """Write the answered items of a session into a table as text, and return how many there were."""
         who, many = self.participant(session), 0
-        before = [f"sub-{who.label}", "person" if who.person else "machine", who.agent_kind, who.agent, who.caution]
-        asked = [cell(who.fields.get(name), "") for name in self.fields]
+        before = [f"sub-{who.label}", "person" if who.person else "machine", who.agent_kind, who.agent, who.caution, session.number, session.visit or ""]
+        asked = [cell(self.fields_of(session).get(name), "") for name in self.fields]
         for row in self.rows(session):
             writer.writerow([*before, *asked, *(cell(row.get(column.name), "") for column in columns)])
             many += 1
@@ -238,7 +250,7 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
     machines = _machine_labels([info for _, info in infos], set(labels.values()))
     sessions: list[SharedSession] = []
     participants: dict[str, SharedParticipant] = {}
-    for folder, info in infos:
+    for folder, info in sorted(infos, key=lambda one: one[1].get("created") or ""):
         events = [] if PARTS in info else read_events(folder)
         if PARTS not in info and not finished_trials(events):
             report.note(f"NOTE a session of {info['paradigm']} has no finished trial, and is left out: {folder}")
@@ -246,16 +258,25 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         person = kind_named(info["agent_kind"]).person
         label = labels[info["participant"]] if person else machines[_machine(info)]
         finished = PARTS in info or not trials_left(info, events)
-        sessions.append(
-            SharedSession(folder, info, label, person, int(info.get("study", {}).get("session") or 0), finished, _answers_freely(info["paradigm_data"]))
-        )
-        one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
         entries = info.get("study", {}).get("fields") or {}
+        asked = {name: entries[name] for name in wanted if person and name in entries}
+        visit = int(info.get("study", {}).get("session") or 0)
+        sessions.append(SharedSession(folder, info, label, person, visit, finished, frozenset(_free_phases(info["paradigm_data"])), asked))
+        one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
         one.groups.update(filter(None, [info.get("group")]))
-        one.fields.update({name: entries[name] for name in wanted if person and name in entries})
+        one.fields |= asked
     if not sessions:
         raise SpanLabError("there is nothing to share: no session has a finished trial")
     _tell(sessions, people, labels, options, report)
+    for one in sessions:
+        told = participants[one.label].fields
+        for name in [name for name in one.fields if name in told and told[name] != one.fields[name]]:
+            del told[name]
+    sessions.sort(key=lambda one: (not one.person, one.label))  # not by folder: the order of names would tell whose pseudonyms they are
+    numbers = Counter[str]()
+    for one in sessions:
+        numbers[one.label] += 1
+        one.number = numbers[one.label]
     return SharedData(sessions, sorted(participants.values(), key=lambda one: (not one.person, one.label)), wanted, options)
 
 
@@ -282,7 +303,7 @@ def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:
     if unknown:
         there = f"what was asked: {', '.join(asked)}" if asked else "nothing was asked of anybody in these sessions"
         raise SpanLabError(f"--fields: no session has '{unknown[0]}'; {there}")
-    reserved = {"participant_id", "participant_type", "species", "caution", "group", *(column.name for column in COLUMNS)}
+    reserved = {"species", "group", *(column.name for column in (*_WHO, *COLUMNS))}
     taken = [name for name in wanted if name in reserved]
     if taken:
         raise SpanLabError(f"--fields: a column of that name is there already: '{taken[0]}'")
@@ -290,10 +311,12 @@ def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:
 
 def _own_ids(people: Sequence[str]) -> dict[str, str]:
     labels = {one: _alphanumeric(one) for one in people}
-    alike = Counter(label.casefold() for label in labels.values())
+    taken: dict[str, str] = {}
     for one, label in labels.items():
-        if not label or alike[label.casefold()] > 1:
-            raise SpanLabError(f"the identifier '{one}' is not unique in letters and digits, and the format allows no other signs: leave out --real-ids")
+        other = taken.setdefault(label.casefold(), one)
+        if not label or other != one:
+            alike = f"the identifiers '{other}' and '{one}' are the same" if label else f"nothing is left of the identifier '{one}'"
+            raise SpanLabError(f"{alike} in letters and digits, and data sets are shared with no other signs in identifiers: leave out --real-ids")
     return labels
 
 
@@ -359,12 +382,15 @@ def _machine_labels(infos: Sequence[SessionInfo], taken: set[str]) -> dict[tuple
     return labels
 
 
-def _answers_freely(value: object) -> bool:
-    """Whether a paradigm asks for anything but choices, cells and ratings, whose answers are all foreseen."""
+def _free_phases(value: object) -> Iterator[str]:
+    """The phases with questions of which not all answers are foreseen."""
     if isinstance(value, Mapping):
         asked = value.get("ask")
-        return (isinstance(asked, Mapping) and not asked.keys() & _FORESEEN) or any(map(_answers_freely, value.values()))
-    return isinstance(value, Sequence) and not isinstance(value, str) and any(map(_answers_freely, value))
+        if isinstance(asked, Mapping) and not asked.keys() & _FORESEEN:
+            yield str(value.get("phase"))
+        yield from chain.from_iterable(map(_free_phases, value.values()))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        yield from chain.from_iterable(map(_free_phases, value))
 
 
 def _as_json(name: str, declared: set[str]) -> bool:
