@@ -18,6 +18,7 @@ from typing_extensions import override
 from ..core.atomic_files import whole_folder, write_json
 from ..core.errors import SpanLabError
 from ..core.version import __version__
+from ..sessions.record.browsers import browser_of
 from ..sessions.record.columns import response_rows
 from ..sessions.record.events import Event, Shown
 from ..sessions.record.marking import Column, fields_of
@@ -270,7 +271,17 @@ def _taken_with(table: _Table, number: int, options: Sharing) -> dict[str, Any]:
         sidecar["SpanLab"]["Fields"] = session.fields
     if told_before := info.get("instructions"):
         sidecar["Instructions"] = told_before
-    if table.suffix == "events" and (version := apparatus.get("psychopy")):
+    if table.suffix == "events" and (browser := browser_of(info)) is not None:
+        sidecar["SpanLab"]["Window"] = "browser"
+        presented = {
+            "OperatingSystem": browser.system or None,
+            "ScreenRefreshRate": apparatus.get("hz"),
+            "ScreenResolution": apparatus.get("screen_px"),
+            "SoftwareName": browser.name or None,
+            "SoftwareVersion": browser.version or None,
+        }
+        sidecar["StimulusPresentation"] = {name: value for name, value in presented.items() if value is not None}
+    elif table.suffix == "events" and (version := apparatus.get("psychopy")):
         width, px = apparatus.get("screen_width_cm"), apparatus.get("screen_px")
         size = [round(width / 100, 4), round(width / 100 * px[1] / px[0], 4)] if width and px and apparatus.get("screen_width_given") else None
         distance, hz = apparatus.get("distance_cm") if size else None, apparatus.get("hz")

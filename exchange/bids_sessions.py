@@ -21,6 +21,7 @@ from ..core.errors import SpanLabError
 from ..core.json_values import as_object, as_tuple
 from ..paradigms import Paradigm, Step, compile_trial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.compile import DEFAULT_INTERVAL_MS
+from ..sessions.record.browsers import Browser
 from ..sessions.record.columns import OWN_COLUMNS, response_rows
 from ..sessions.record.events import Event, Notes
 from ..sessions.record.marking import fields_of
@@ -183,7 +184,10 @@ def _session(data_set: Path, source: TablesOfSession, who: Mapping[str, str], op
 def _apparatus(source: TablesOfSession) -> dict[str, Any]:
     presented = as_object(source.sittings[0].sidecar.get("StimulusPresentation"))
     watched = any(row.get("trial_unfocused_ms") is not None for sitting in source.sittings for row in sitting.rows)
-    known = {"psychopy": presented.get("SoftwareVersion"), "hz": presented.get("ScreenRefreshRate"), "screen_px": presented.get("ScreenResolution")}
+    name, version, system = (str(presented.get(key) or "") for key in ("SoftwareName", "SoftwareVersion", "OperatingSystem"))
+    at_page = as_object(source.sittings[0].sidecar.get("SpanLab")).get("Window") == "browser"
+    taken = {"window": "browser", "browser": Browser(name, version, system).described} if at_page else {"psychopy": presented.get("SoftwareVersion")}
+    known = {**taken, "hz": presented.get("ScreenRefreshRate"), "screen_px": presented.get("ScreenResolution")}
     return {**{name: value for name, value in known.items() if value is not None}, **({"focus": "watched"} if watched else {})}
 
 

@@ -27,6 +27,7 @@ from .before_trials import apart_for, with_examples
 from .chosen_trials import ChosenTrials
 from .file_copies import FOLDERS
 from .large_run import parts_for
+from .record.browsers import in_browser
 from .record.events import Event
 from .record.reader import finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
@@ -244,7 +245,7 @@ def agent_again(
     if kind.at_window:
         from ..agents.human.seating import seat, window_again
 
-        if info["agent_settings"].get("window") == "browser":
+        if in_browser(info):
             raise SpanLabError(f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again (spanlab serve)")
         settings, port = info["agent_settings"], triggers or info.get("triggers", {}).get("port", "")
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
+from ...sessions.record.browsers import browser_of
 from ...sessions.record.columns import read_displays
 from ...sessions.record.events import Climbed
 from ...sessions.record.reader import (
@@ -74,6 +75,7 @@ class SessionFacts:
     failed : trials that failed (chat models), which are in no table: how many, by reason
     changing : whether instructions change with the conditions, so that those here are only the first trial's
     protocol : what practice and memory somebody had, for people and chat models; empty for others
+    browser : where it was taken at a page in one; empty for all others
     """
 
     folder: Path
@@ -97,6 +99,7 @@ class SessionFacts:
     failed: Mapping[str, int] = field(default_factory=dict)
     changing: bool = False
     protocol: str = ""
+    browser: str = ""
 
 
 @dataclass(frozen=True)
@@ -366,6 +369,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         failed=failed if failed is not None else dict((session.get("account") or {}).get("failed") or {}),
         changing="{=" in written and several,
         protocol=_protocol(session),
+        browser=str(browser_of(session) or ""),
     )
 
 

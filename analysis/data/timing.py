@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
+from ...sessions.record.browsers import in_browser
 from ...sessions.record.columns import Displays, TimedDisplay, read_displays, refresh_ms
 from ...sessions.record.reader import find_sessions, read_events, read_session
 
@@ -33,6 +34,12 @@ _IDLE = {
 }
 #: Reaction times are checked for clumping at refreshes from so many on, and called clumped below this probability.
 _ENOUGH_RTS, _BY_CHANCE = 40, 0.001
+
+#: what the times of a browser are, and what nobody can know there
+IN_BROWSERS = (
+    "durations are counted refreshes, and onsets the time stamps of animation frames: as a rule the light comes on one to three refreshes later. Reaction "
+    "times contain this delay and that of a keyboard, mouse or touch screen, which nobody has measured: compare conditions within people"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class SessionTiming:
     differences : in which ways the display was not the one of the display file that the session cites
     notes : what else happened in each step
     idle : how many presses had no effect, by why
+    at_page : whether it was taken at a page in a browser
     """
 
     name: str
@@ -76,6 +84,7 @@ class SessionTiming:
     differences: tuple[str, ...]
     notes: tuple[Mapping[str, Any], ...]
     idle: Mapping[str, int] = field(default_factory=dict)
+    at_page: bool = False
 
     @property
     def frame_ms(self) -> float:
@@ -153,6 +162,7 @@ def session_timing(folder: Path) -> SessionTiming | None:
         differences=tuple((apparatus.get("display") or {}).get("differences", ())),
         notes=tuple(map(_notes_of, steps)),
         idle=_idle(events),
+        at_page=in_browser(info),
     )
 
 

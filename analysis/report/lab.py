@@ -12,7 +12,8 @@ from ..data.exclusions import Exclusions
 from ..data.numbers import number, whole
 from ..data.scoring import plural
 from ..data.sessions import SessionFacts
-from ..data.timing import session_timing, verdict
+from ..data.style import listed
+from ..data.timing import IN_BROWSERS, session_timing, verdict
 from .commands import Commands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
@@ -34,8 +35,9 @@ class Timed:
 
 @dataclass(frozen=True)
 class TimingPart:
-    """The timing of all sessions at a window."""
+    """The timing of all sessions at a window, or at a page in a browser."""
 
+    title: str
     summary: str
     sessions: tuple[Timed, ...]
     notes: tuple[str, ...]
@@ -43,17 +45,21 @@ class TimingPart:
 
 
 def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingPart | None:
-    """The verdicts on all sessions at a window; None where there are none."""
-    at_window = [facts for facts in sessions if facts.timing is not None]
-    if not at_window:
+    """The verdicts on all sessions at a window, or at a page in a browser; None where there are none."""
+    shown = [facts for facts in sessions if facts.timing is not None]
+    if not shown:
         return None
-    timed = [_timed(facts) for facts in at_window]
+    timed, pages = [_timed(facts) for facts in shown], sum(bool(facts.browser) for facts in shown)
     held = sum(timing.verdict == "pass" for timing in timed)
     notes = ["The record shows what the program did; only a photodiode shows when light leaves the screen."]
-    if any(facts.kind == SIMULATED.name for facts in at_window):
+    if pages:
+        notes.append(f"In a browser, {IN_BROWSERS}.")
+    if any(facts.kind == SIMULATED.name for facts in shown):
         notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")
-    summary = f"{plural(len(timed), 'session')} at a window: {held} pass, {len(timed) - held} to look at."
-    return TimingPart(summary, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in at_window]))
+    where = [f"{plural(count, 'session')} {what}" for count, what in ((len(shown) - pages, "at a window"), (pages, "in a browser")) if count]
+    title = "Timing " + listed([what for count, what in ((len(shown) - pages, "at the window"), (pages, "in browsers")) if count])
+    summary = f"{listed(where)}: {held} pass, {len(timed) - held} to look at."
+    return TimingPart(title, summary, tuple(timed), tuple(notes), commands.timing([str(facts.folder) for facts in shown]))
 
 
 def _timed(facts: SessionFacts) -> Timed:

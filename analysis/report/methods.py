@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import CHAT, PARTICIPANT, kind_named
+from ...core.json_values import as_object
 from ...core.version import __version__
+from ...sessions.record.browsers import browser_of
 from ..data.loading import Data
 from ..data.scoring import plural
 from ..data.sessions import Head, SessionFacts
@@ -117,7 +119,11 @@ def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
     studies = sorted({str(study.get("name") or study.get("study") or "") for head in heads if isinstance(study := head.session.get("study"), Mapping)} - {""})
     text += f" They belong to the study {listed(studies)}." if studies else ""
     text += _groups(items[items["agent_kind"] == PARTICIPANT.name], heads)
-    return ["## Participants", "", f"{text} {GAP.format('age, gender, recruitment, compensation, consent and ethics approval')}"]
+    text += _in_browsers([head for head in heads if head.session.get("agent_kind") == PARTICIPANT.name])
+    asked = {field for head in heads for field in as_object(as_object(head.session.get("study")).get("fields"))}
+    text += f" The record has what the study asked them: {listed(sorted(asked))}." if asked else ""
+    unknown = [name for name, fields in (("age", {"age"}), ("gender", {"gender", "sex"})) if not fields & asked]
+    return ["## Participants", "", f"{text} {GAP.format(', '.join([*unknown, 'recruitment', 'compensation', 'consent and ethics approval']))}"]
 
 
 def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
@@ -130,6 +136,26 @@ def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
     assigned = any(isinstance(study := head.session.get("study"), Mapping) and study.get("group") for head in heads)
     how = "the study assigned them in the order in which they came, with numbers kept balanced" if assigned else GAP.format("how they were assigned")
     return f" Groups of different people: {counts}; {how}."
+
+
+def _in_browsers(heads: Sequence[Head]) -> str:
+    """Which people sat at a page in a browser, and what their sessions say of it; empty where nobody did."""
+    browsers, at_window, rates = dict[str, set[str]](), set[str](), set[int]()
+    for head in heads:
+        who, browser = str(head.session.get("participant")), browser_of(head.session)
+        if browser is None:
+            at_window.add(who)
+        else:
+            browsers.setdefault(str(browser), set()).add(who)
+            hz = as_object(head.session.get("apparatus")).get("hz")
+            rates |= {round(float(hz))} if isinstance(hz, int | float) else set()
+    if not browsers:
+        return ""
+    text = f" {plural(len(set[str]().union(*browsers.values())), 'person', 'people')} took part at a page in a browser: "
+    text += listed([f"{name} (n = {len(who)})" for name, who in sorted(browsers.items())])
+    text += f"; screens at {_span(sorted(rates))} Hz" if rates else ""
+    text += f". {plural(len(at_window), 'person', 'people')} took part at a window" if at_window else ""
+    return f"{text}. {GAP.format('where people at browsers were, and how large they saw the displays')}"
 
 
 def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> list[str]:
@@ -201,6 +227,14 @@ def _phases(paradigm: Mapping[str, Any]) -> str:
 
 
 def _timing(facts: Sequence[SessionFacts]) -> list[str]:
+    """How precisely displays were shown, at windows and in browsers apart."""
+    light, keys = "when light left the screen", "when keys closed, unless measured with a photodiode"
+    at_window = _timing_in("At the window", [one for one in facts if not one.browser], f"{light} and {keys}")
+    in_browsers = _timing_in("In browsers", [one for one in facts if one.browser], f"{light}, and when keys and touches were made")
+    return [*at_window, *([""] if at_window and in_browsers else []), *in_browsers]
+
+
+def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[str]:
     timed = [one.timing for one in facts if one.timing is not None]
     shown = sum(one.displays for one in timed)
     if not shown:
@@ -209,9 +243,9 @@ def _timing(facts: Sequence[SessionFacts]) -> list[str]:
     mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
     worst = max((one.worst_ms for one in timed), key=abs)
     longer = "longer" if mean > 0 else "shorter"
-    text = f"At the window {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {longer} than planned; "
+    text = f"{where} {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {longer} than planned; "
     text += f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came late. These are times of the computer; "
-    return [text + GAP.format("when light left the screen and when keys closed, unless measured with a photodiode")]
+    return [text + GAP.format(unknown)]
 
 
 def _models(data: Data, heads: Sequence[Head]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
+from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import write_whole
 from ...core.errors import SpanLabError
 from ..data.exclusions import Rule
@@ -175,6 +176,11 @@ def _notes(data: Data, names: Sequence[str], spans: int) -> list[Note]:
         notes.append(Note(f"{plural(pilots, 'adaptive session')} left out: pilot."))
     exclusion_notes = data.exclusions.notes if data.exclusions else ()
     scored_notes = data.scored.notes if names or data.sessions or not spans else ()  # of spans alone, there is no table to say anything about
+    people = [facts for facts in data.sessions if facts.kind == PARTICIPANT.name]
+    at_page = {facts.participant for facts in people if facts.browser}
+    if at_page and (at_window := {facts.participant for facts in people if not facts.browser}):
+        text = f"{plural(len(at_page), 'person', 'people')} took part in a browser, and {len(at_window)} at a window"
+        notes.append(Note(f"{text}. They are together in every figure. Their reaction times contain other delays: do not compare them.", warning=True))
     return [*notes, *map(Note, (*exclusion_notes, *scored_notes))]
 
 

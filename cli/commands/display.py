@@ -119,7 +119,7 @@ def timing(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="draw a figure to this file (.png, .svg or .pdf)", metavar="FILE")] = None,
 ) -> None:
     """Compare planned with actual timing: durations, onsets, the clock of reaction times, late frames; with a verdict for each session."""
-    from ...analysis.data.timing import read_timings, verdict
+    from ...analysis.data.timing import IN_BROWSERS, read_timings, verdict
     from ...analysis.figures.charts import save_as
     from ...analysis.figures.timing_chart import timing_chart
 
@@ -131,6 +131,8 @@ def timing(
             print(f"  presses that did not count: {idle}")
     if len(verdicts) > 1:
         print(f"{sum(result.holds for result in verdicts)} of {len(verdicts)} sessions pass")
+    if pages := sum(session.at_page for session in timings):
+        print(f"in a browser ({pages} of {len(timings)}): {IN_BROWSERS}")
     if others:
         print(f"without timed displays: {', '.join(others)}")
     if output is not None:

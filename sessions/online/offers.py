@@ -22,6 +22,7 @@ from ...stimuli.render.palette import PaletteName
 from ..chosen_trials import ChosenTrials, plan_trials
 from ..key_mapping import KeySetting, key_request
 from ..people import SessionSeed, seed_for, session_names
+from ..record.browsers import in_browser
 from ..record.reader import read_session
 from ..runner import Runner
 from ..session import Request, Session, begin, complete, reopen, session_stem, utc_now
@@ -252,7 +253,7 @@ class ParadigmOffer:
         for name in session_names(self.data):
             if pattern.fullmatch(name) and (self.data / name / "session.json").exists():
                 info = read_session(self.data / name)
-                if info["participant"] == participant and info["agent_settings"].get("window") == "browser":
+                if info["participant"] == participant and in_browser(info):
                     return self.data / name
         return None
 

@@ -51,8 +51,9 @@ class Link(Protocol):
 class Wire:
     """A real connection to a server, as a page has it."""
 
-    def __init__(self, port: int, participant: str = "P01", session: str = "") -> None:
-        self.epoch, self._port, self._participant, self._session = "", port, participant, session
+    def __init__(self, port: int, participant: str = "P01", session: str = "", browser: str = "scripted") -> None:
+        self.epoch, self._port, self._participant = "", port, participant
+        self._more = {"session": session, "screen": {**SCREEN, "browser": browser}}
         #: why the server does not let the page in or has ended the connection, and with which code it was closed
         self.refused: Mapping[str, Any] | None = None
         self.code: int | None = None
@@ -70,7 +71,7 @@ class Wire:
         self.closed.clear()
         self._hearing = threading.Thread(target=self._hear, args=(send,), daemon=True)
         self._hearing.start()
-        self.send(json.dumps(hello(self._participant, session=self._session, instance=instance, last=last, epoch=self.epoch)))
+        self.send(json.dumps(hello(self._participant, instance=instance, last=last, epoch=self.epoch, **self._more)))
 
     def _hear(self, send: Callable[[Mapping[str, Any]], None]) -> None:
         with suppress(ConnectionClosed):
