@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
+from chromium import chromium
 from scripted_page import ScriptedPage, TrialPage, Wire, until
 from study_files import study_in
 
@@ -115,3 +116,21 @@ def test_the_link_of_another_session_leads_there_while_the_first_waits_for_its_p
     assert completed(data / "links" / "P01" / "session-2")
     last_page(port)
     assert completed(data / "links" / "P01" / "session-1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("?participant=&PROLIFIC_PID=5f12ab", "5f12ab"),
+        ("?participant=P01&PROLIFIC_PID=5f12ab", "P01"),
+        ("?PROLIFIC_PID=5f12ab&session=2", "5f12ab"),
+        ("?participant=P01%20", "P01"),
+    ],
+)
+def test_an_empty_identifier_hides_no_other_and_blanks_around_it_do_not_count(tmp_path: Path, port: int, query: str, named: str) -> None:
+    with chromium(tmp_path / "profile") as browser, browser.window() as tab:
+        tab.open(f"http://127.0.0.1:{port}/{query}")
+        tab.until("document.querySelector('#sheet button') !== null")
+        assert tab.evaluate("import('/page/link.js').then((link) => link.whoTakesPart())") == named
+        assert tab.evaluate("location.search") == query

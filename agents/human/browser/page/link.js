@@ -11,7 +11,7 @@ export function randomName() {
 /** Who takes part: as the link says, or as this browser knows. */
 export function whoTakesPart() {
   const query = new URLSearchParams(location.search);
-  const named = query.get("participant") ?? query.get("PROLIFIC_PID") ?? "";
+  const named = query.get("participant")?.trim() || query.get("PROLIFIC_PID")?.trim() || "";
   if (named) return named;
   let kept = "";
   try { kept = localStorage.getItem("spanlab-participant") ?? ""; } catch { /* storage is off: the address keeps the name */ }
