@@ -51,9 +51,9 @@ def display(
     if path.exists() and not replace:
         raise SpanLabError(f"{path} exists already; give --replace to overwrite it with a new measurement, or name another file with -o")
     from ...agents.human.display.measuring import measure_display
-    from ...agents.human.display.window import need_display
+    from ...agents.human.display.window import need_window
 
-    need_display()
+    need_window()
     wide, far = _asked(width_cm, "--screen-width", "Visible width of the screen in cm"), _asked(distance_cm, "--distance", "Distance from the eyes in cm")
     messages: list[str] = []
     measured = measure_display(width_cm=wide, distance_cm=far, screen=screen, seconds=seconds, fullscreen=not windowed, language=language, say=messages.append)

@@ -40,9 +40,9 @@ def preview(
     windowed: Annotated[bool, typer.Option("--windowed", help="use a window instead of the full screen")] = False,
 ) -> None:
     """Step through one trial in the window: space for the next display, left arrow for the one before, A for the answer, Escape to leave."""
-    from ...agents.human.display.window import need_display
+    from ...agents.human.display.window import need_window
 
-    need_display()
+    need_window()
     loaded, trial = one_trial(paradigm, set_, seed, generator)
     from ...agents.human.participant import Participant
     from ...agents.human.preview import Preview

@@ -42,8 +42,12 @@ def new(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")] = None,
 ) -> None:
     """Write a commented start for a paradigm, a study, an agent or a plugin, which works as it is."""
-    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise SpanLabError(f"'{name}' cannot be the name: use small letters, digits and underscores, and begin with a letter")
+    if keyword.iskeyword(name):
+        raise SpanLabError(f"'{name}' cannot be the name, because it is a word of Python: choose another one, such as my_{name}")
+    if not _NAME.fullmatch(name):
+        simpler = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+        such = f", such as {simpler}" if _NAME.fullmatch(simpler) and not keyword.iskeyword(simpler) else ""
+        raise SpanLabError(f"'{name}' cannot be the name: use small letters, digits and underscores, and begin with a letter{such}")
     _check_free(kind, name)
     words = {"NAME": name, "DASHED": name.replace("_", "-"), "TITLE": name.replace("_", " ").capitalize(), "CLASS": name.title().replace("_", "")}
     whole = kind in (Kind.AGENT, Kind.PLUGIN)

@@ -63,6 +63,8 @@ CASES: list[tuple[list[str], dict[str, str], list[str], str]] = [
     (["psychopy"], DEAD, SIMULATED, "needs PsychoPy, which is not installed"),
     (["Xlib"], NO_DISPLAY, SIMULATED, "the simulated participant needs python-xlib, which is not installed"),
     (["psychopy"], NO_DISPLAY, ["run", "study.yaml", "--participant", "p"], "needs PsychoPy, which is not installed"),
+    (["psychopy"], NO_DISPLAY, ["preview", "vsr"], "a window for participants needs PsychoPy, which is not installed"),
+    (["psychopy"], NO_DISPLAY, ["display"], "a window for participants needs PsychoPy, which is not installed"),
     (["serial"], NO_DISPLAY, [*RUN, "--triggers", "serial:COM3"], "'serial:COM3' needs pyserial, which is not installed"),
     (["serial"], NO_DISPLAY, [*RUN, "--buttons", "serial:COM3", "--key", "1=button_1"], "'serial:COM3' needs pyserial"),
     (["pylsl"], NO_DISPLAY, [*RUN, "--triggers", "lsl"], "'lsl' needs pylsl, which is not installed"),

@@ -54,6 +54,8 @@ def test_nothing_is_overwritten_and_no_name_is_taken_twice(tmp_path: Path, run: 
     assert "a Python module that is installed here" in complaint(*run("new", "plugin", "numpy"))
     for name in ("My", "a b", "../up", "class", "1st", "ä"):
         assert "cannot be the name" in complaint(*run("new", "agent", name))
+    assert "begin with a letter, such as my_lab" in complaint(*run("new", "agent", "My-Lab"))
+    assert "a word of Python: choose another one, such as my_class" in complaint(*run("new", "agent", "class"))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.yaml"]
 
 
