@@ -53,7 +53,7 @@ class TrialContext:
     asks : the distinct response kinds of the trial, in order of first use; each writes its legend for a kind of reader
     network : what a network sees of this paradigm (task, head, offset), or None
     keys, words : of a person: with which keys one answers, and texts of the screen, each with what is read in its place in this language
-    prompts : what the questions of the trial ask in words, each once, for people
+    prompts : what the questions of the trial ask in words, each once
     sentences : what is said of the kinds of questions, by :meth:`.ResponseKind.record_key`, where it is not to be what it would be now
     seed : for an agent's own randomness (guesses, sampling), different for every trial of a session and independent of what the trial holds
     block, practice : in which block of the session the trial is, or in which round of practice; and whether it is practice

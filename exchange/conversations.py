@@ -174,6 +174,8 @@ class Psych101(Format[Any, TextSharing]):
 
     @override
     def write(self, sources: Sequence[str], output: Path, options: TextSharing, report: Report) -> None:
+        if output.exists():
+            raise SpanLabError(f"{output} exists; name a new file, so that nothing is overwritten")
         data, sessions = _in_words(sources, options, report, output)
         choices = 0
         with whole_file(output) as file:

@@ -380,7 +380,7 @@ class Runner:
         """The context that the agent gets before this trial."""
         seed = int(digest(["agent", self.session.seed, planned.practice, planned.trial], length=12), 16)
         context = brief(self.agent, self.session.paradigm, self.session.info["language"], trial, seed, self.session.answer_keys, self._sentences)
-        context = replace(context, block=planned.block, practice=planned.practice, questionnaire=self.session.paradigm.is_questionnaire)
+        context = replace(context, block=planned.block, practice=planned.practice)
         return with_examples(context, self.agent, self._apart, trial.levels)
 
     def _steps(self, trial: Trial) -> list[Step]:

@@ -174,10 +174,20 @@ def brief(
     asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
     instructions, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words: Mapping[str, str] = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
-    prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None) if agent.kind.at_window else {}
-    questions = tuple(prompt for prompt in prompts if prompt is not None)
+    prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None)
     return TrialContext(
-        paradigm.name, paradigm.title, language, instructions, tuple(asks), view, seed, keys or AnswerKeys(), words, sentences or {}, prompts=questions
+        paradigm.name,
+        paradigm.title,
+        language,
+        instructions,
+        tuple(asks),
+        view,
+        seed,
+        keys or AnswerKeys(),
+        words,
+        sentences or {},
+        prompts=tuple(prompt for prompt in prompts if prompt is not None),
+        questionnaire=paradigm.is_questionnaire,
     )
 
 

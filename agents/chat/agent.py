@@ -192,6 +192,20 @@ class ChatAgent(ConcurrentAgent):
         return {kind.record_key(): sentences_of(kind, self._settings) for kind in kinds}
 
     @override
+    def check_trial(self, context: TrialContext, steps: int) -> None:
+        """Make sure, before a session, that a model gets the questions of a questionnaire: nothing but their wording says what is asked.
+
+        Raises
+        ------
+        SpanLabError
+            when it would only be told how to answer.
+        """
+        if context.questionnaire and context.prompts and not self._settings.prompts:
+            raise SpanLabError(
+                f"{context.paradigm} is a questionnaire, and a chat model would not be told its questions, which stand in 'prompt': give --chat prompts=true"
+            )
+
+    @override
     def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
         """Make sure, before a session, that a model that gets words is told all that is to be seen.
 

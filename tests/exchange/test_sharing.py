@@ -115,6 +115,8 @@ def test_words_have_the_questions_as_people_read_them(tmp_path: Path, answered: 
     answered("p01")
     text = json.loads(written("psych101", tmp_path / "data", tmp_path / "text.jsonl").read_text(encoding="utf-8"))["text"]
     assert "Did you try hard? Answer with one whole number from 1 to 7." in text
+    with pytest.raises(SpanLabError, match="exists; name a new file"):
+        written("psych101", tmp_path / "data", tmp_path / "text.jsonl")
 
 
 def test_identifiers_that_become_alike_are_both_named(tmp_path: Path, answered: Callable[..., Path]) -> None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args
 
@@ -26,7 +27,10 @@ from spanlab.agents.chat.settings import presets
 from spanlab.agents.chat.transport.faults import Departures
 from spanlab.agents.chat.transport.paid_replies import PaidReplies
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm
+from spanlab.paradigms import Paradigm, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.sessions.session import Request as SessionRequest
+from spanlab.sessions.session import try_out
 
 PARADIGMS = list_paradigms()
 VSR, VERBAL = load_paradigm("vsr"), load_paradigm("nback_verbal")
@@ -255,6 +259,20 @@ def test_settings_that_cannot_go_together_are_told() -> None:
     assert cells is not None
     with pytest.raises(SpanLabError, match="first_character needs answers of one character"):
         agent.check_questions([cells.kind])
+
+
+def test_a_questionnaire_is_not_given_without_its_questions(tmp_path: Path) -> None:
+    path = tmp_path / "after.yaml"
+    path.write_text(
+        "paradigm: after\nversion: 1\ntitle: Afterwards\nquestionnaire: true\ninstructions: {en: Please answer.}\ntimeline:\n"
+        "  - {phase: effort, show: {blank: {}}, ask: {rating: {from: 1, to: 7}, prompt: {en: Did you try hard?}}}\n",
+        encoding="utf-8",
+    )
+    paradigm = load_paradigm(str(path))
+    plan = plan_session(paradigm, 1, SessionDesign(), trials=1)
+    with pytest.raises(SpanLabError, match=r"would not be told its questions.*give --chat prompts=true"):
+        try_out(paradigm, ChatAgent("m", settings(), HERE), plan, SessionRequest(seed=1))
+    try_out(paradigm, ChatAgent("m", settings(prompts=True), HERE), plan, SessionRequest(seed=1))
 
 
 # The wall
