@@ -171,24 +171,13 @@ def brief(
     keys : with which keys a person answers
     sentences : what is said of kinds of questions, where it is not to be what it would be now
     """
-    asks = dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
+    questions = [step.percept.ask for step in trial.steps if step.percept.ask is not None]
+    kinds = tuple(dict.fromkeys(ask.kind for ask in questions))
+    prompts = tuple(dict.fromkeys(ask.prompt for ask in questions if ask.prompt is not None))
     instructions, view = instructions_for(agent, paradigm, language, trial.levels), paradigm.network_view(trial.levels)
     words: Mapping[str, str] = paradigm.translations.get(language, {}) if agent.kind.at_window else {}
-    prompts = dict.fromkeys(step.percept.ask.prompt for step in trial.steps if step.percept.ask is not None)
-    return TrialContext(
-        paradigm.name,
-        paradigm.title,
-        language,
-        instructions,
-        tuple(asks),
-        view,
-        seed,
-        keys or AnswerKeys(),
-        words,
-        sentences or {},
-        prompts=tuple(prompt for prompt in prompts if prompt is not None),
-        questionnaire=paradigm.is_questionnaire,
-    )
+    context = TrialContext(paradigm.name, paradigm.title, language, instructions, kinds, view, seed, keys or AnswerKeys(), words, sentences or {})
+    return replace(context, prompts=prompts, questionnaire=paradigm.is_questionnaire)
 
 
 def begin(

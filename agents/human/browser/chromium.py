@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -180,8 +180,10 @@ class Tab:
         self.ask("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def close(self) -> None:
-        """Let go of the page."""
-        self.open("about:blank")  # it would go on by itself
+        """Close the page."""
+        self.open("about:blank")  # a page that asks whether it may be left
+        with suppress(SpanLabError):  # there may be nobody left to reply
+            self.ask("Page.close")
         self._open.close()
 
     def __enter__(self) -> Tab:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
+import json
+import time
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -31,6 +34,21 @@ from spanlab.stimuli import Stimulus
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
     with chromium(tmp_path_factory.mktemp("chromium")) as running:
         yield running
+
+
+@pytest.mark.slow
+def test_a_page_that_is_closed_calculates_no_more(browser: Chromium) -> None:
+    def pages() -> set[str]:
+        with urlopen(f"http://127.0.0.1:{browser.port}/json/list", timeout=60) as answer:
+            return {one["id"] for one in json.load(answer) if one["type"] == "page"}
+
+    before = pages()
+    for open_page in (browser.tab, browser.window):
+        with open_page() as page:
+            page.open("data:text/html,<p>open")
+            assert len(pages()) == len(before) + 1
+        while pages() != before:  # the browser takes a moment
+            time.sleep(0.05)
 
 
 STUDY = """
