@@ -74,7 +74,7 @@ class Tab:
     """One page of the browser."""
 
     def __init__(self, address: str) -> None:
-        self._open = ExitStack()
+        self._open, self._target = ExitStack(), address.rpartition("/")[2]
         self._socket = self._open.enter_context(connect(address, max_size=2**26, open_timeout=60))
         self._count = 0
         #: what the page has written to its console, and the exceptions that nobody caught
@@ -180,10 +180,9 @@ class Tab:
         self.ask("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def close(self) -> None:
-        """Close the page."""
-        self.open("about:blank")  # a page that asks whether it may be left
+        """Close the page, which would go on by itself."""
         with suppress(SpanLabError):  # there may be nobody left to reply
-            self.ask("Page.close")
+            self.ask("Target.closeTarget", targetId=self._target)
         self._open.close()
 
     def __enter__(self) -> Tab:

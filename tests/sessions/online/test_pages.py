@@ -46,6 +46,7 @@ def test_a_page_that_is_closed_calculates_no_more(browser: Chromium) -> None:
     for open_page in (browser.tab, browser.window):
         with open_page() as page:
             page.open("data:text/html,<p>open")
+            page.until("document.querySelector('p') !== null")
             assert len(pages()) == len(before) + 1
         while pages() != before:  # the browser takes a moment
             time.sleep(0.05)
