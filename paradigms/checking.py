@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ParadigmError, Problem, SpanLabError
+from ..core.verdicts import VerdictRule
 from ..stimuli import Stimulus
 from ..stimuli.kinds.sounds import refuse_sounds
 from ..stimuli.render.pixels import drawn, picture
@@ -37,6 +38,20 @@ _MAX_WORK = 3 * MAX_WORK
 _MAX_DRAWN = 2000
 #: how large a display is drawn as shapes, as people and vision models get it
 _SHAPES_PX = 2 * CANVAS
+
+VERDICTS = (
+    VerdictRule(
+        name="a paradigm is fine",
+        says=("… is fine (… combination… of factor levels, … trials compiled, … drawn",),
+        rests_on="trials of every combination of levels with three seeds and both generators, compiled; one of each combination drawn; keys, triggers, "
+        "translations and designs. The sentence says how many trials were compiled and how many combinations were drawn",
+        says_no_when="any of these trials cannot be compiled, drawn, described or answered",
+        tests=(
+            "tests/cli/test_check_files.py::test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too",
+            "tests/cli/test_check_files.py::test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback",
+        ),
+    ),
+)
 
 
 def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None] = lambda paradigm, trial: None) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ...sessions.record.browsers import in_browser
 from ...sessions.record.columns import Displays, TimedDisplay, read_displays, refresh_ms
 from ...sessions.record.reader import find_sessions, read_events, read_session
@@ -39,6 +40,21 @@ _ENOUGH_RTS, _BY_CHANCE = 40, 0.001
 IN_BROWSERS = (
     "durations are counted refreshes, and onsets the time stamps of animation frames: as a rule the light comes on one to three refreshes later. Reaction "
     "times contain this delay and that of a keyboard, mouse or touch screen, which nobody has measured: compare conditions within people"
+)
+
+VERDICTS = (
+    VerdictRule(
+        name="timing passes",
+        says=("… pass (… of … timed displays on plan", "… look (… of … timed displays on plan", "… of … sessions pass", "… pass, … to look at"),
+        rests_on="the record of each display: planned and counted refreshes, onsets, the refresh rate over the session, late frames, the clock, the focus and "
+        "how keys were read; not what a photodiode would have seen",
+        says_no_when="more than 0.5% of timed displays are off their planned refreshes, one is off without a recorded late frame, onsets stray by more than a "
+        "refresh, the rate is off by more than 1%, flips did not wait for the screen, or presses were lost, clumped or read once a refresh",
+        tests=(
+            "tests/agents/human/test_timing.py::test_a_session_on_plan_passes",
+            "tests/agents/human/test_timing.py::test_what_is_not_as_it_should_be_is_to_be_looked_at",
+        ),
+    ),
 )
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.verdicts import VerdictRule
 from ..data.coding import decoded
 from ..data.numbers import number, p_value
 from ..data.scoring import Scored
@@ -45,6 +46,32 @@ _FEW_EXPECTED = 10.0
 _MANY = 20_000
 #: Levels of guessing that differ by less are the same.
 SAME = 0.005
+
+VERDICTS = (
+    VerdictRule(
+        name="better than guessing",
+        says=(
+            "above chance (…)",
+            "below chance (…)",
+            "not distinguishable from chance (…)",
+            "above the best blind guess (…)",
+            "below the best blind guess (…)",
+            "not distinguishable from the best blind guess (…)",
+            "above guessing (…)",
+            "below guessing (…)",
+            "not distinguishable from guessing (…)",
+            "Who is above guessing",
+            "not told apart",
+        ),
+        rests_on="the share of right answers against the best blind guess (people: t test; one person or a machine: exact test), or sensitivity where there "
+        "are two answers; p values after Holm",
+        says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer",
+        tests=(
+            "tests/analysis/test_guessers.py::test_the_level_to_beat_is_the_best_blind_guess",
+            "tests/analysis/test_guessers.py::test_a_habit_is_not_knowledge",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from .equivalence import SCALE, Equivalence, bayes_factor, equivalence
 
 if TYPE_CHECKING:
@@ -28,6 +29,26 @@ _FROM_0 = {"within the margin": "within {} of 0", "beyond the margin": "further 
 PRIOR = (
     "BF10 is how many times likelier the data are where there is a difference than where there is none: a t test's Bayes factor (JZS), with a Cauchy prior of "
     f"scale {SCALE:.3f} on the standardised difference."
+)
+VERDICTS = (
+    VerdictRule(
+        name="equivalent",
+        says=(
+            "alike within …",
+            "further apart than …",
+            "undecided whether alike within …",
+            "within … of 0",
+            "further than … from 0",
+            "undecided whether within … of 0",
+            "alike? (TOST)",
+        ),
+        rests_on="two one-sided t tests at 5% against the ends of a margin that was declared beforehand; without a margin nothing is said",
+        says_no_when="either test does not reject (undecided), or the whole interval lies beyond the margin (further apart)",
+        tests=(
+            "tests/analysis/stats/test_equivalence.py::test_differences_are_judged_by_the_margin_and_only_by_one_that_was_declared",
+            "tests/analysis/stats/test_equivalence.py::test_equivalence_is_two_one_sided_tests",
+        ),
+    ),
 )
 
 

@@ -1,0 +1,81 @@
+"""Every verdict is declared, has a planted case each way, and nothing that SpanLab prints judges without a declaration."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import Run
+from docs_verdicts import declared, rules_of
+from verdict_words import EXPLANATIONS, Page, undeclared
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = [rule for _, rule in declared()]
+SAID = [sentence for rule in RULES for sentence in rule.says]
+
+
+@functools.cache
+def functions(file: str) -> frozenset[str]:
+    """The tests of a file, those of classes as ``Class::test``."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    inside = {f"{node.name}::{name}" for node in tree.body if isinstance(node, ast.ClassDef) for name in names_of_tests(node.body)}
+    return frozenset(inside | set(names_of_tests(tree.body)))
+
+
+def names_of_tests(body: list[ast.stmt]) -> Iterator[str]:
+    yield from (node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"))
+
+
+def test_verdicts_are_declared_once_and_in_full() -> None:
+    names = [rule.name for rule in RULES]
+    assert len(names) == len(set(names))
+    for rule in RULES:
+        assert rule.says, rule.name
+        assert all(text.strip("… ") for text in (rule.name, rule.rests_on, rule.says_no_when, *rule.says)), rule.name
+        assert len(rule.tests) == 2, rule.name
+        assert rule.tests[0] != rule.tests[1], f"{rule.name}: one test cannot plant both cases"
+
+
+@pytest.mark.parametrize("node", sorted({node for rule in RULES for node in rule.tests}))
+def test_both_tests_of_a_verdict_are_there(node: str) -> None:
+    file, _, name = node.partition("::")
+    assert file.startswith("tests/")
+    assert Path(file).name.startswith("test_")
+    assert name.partition("[")[0] in functions(file), f"{node} is not there: write it, or say where it is now"
+
+
+@pytest.mark.slow
+def test_both_tests_of_every_verdict_are_collected() -> None:
+    nodes = sorted({node for rule in RULES for node in rule.tests})
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", *nodes]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_declaration_is_read_without_an_import() -> None:
+    source = 'import nowhere\nVERDICTS = (VerdictRule(name="a", says=("… is fine",), rests_on="b", says_no_when="c", tests=("d", "e")),)\n'
+    assert [rule.name for rule in rules_of(source)] == ["a"]
+    with pytest.raises(ValueError, match="malformed"):
+        list(rules_of(source.replace('"a"', "nowhere.name()")))
+
+
+def test_a_sentence_that_judges_is_found_and_one_that_is_declared_is_not() -> None:
+    text = "vsr is fine. It is significant\nThe other half\n\nname  valid  3"
+    assert undeclared(text, ()) == ["It is significant", "valid", "vsr is fine."]
+    assert undeclared(text, ("… is fine", "It … significant", "valid")) == []
+    assert undeclared("a is fine and b is significant", ("… is fine",)) == ["a is fine and b is significant"]
+    assert undeclared(Page("<p>a <b>is</b> fine</p><script>is safe</script><td>valid</td>").text, ()) == ["a is fine", "valid"]
+
+
+@pytest.mark.parametrize("typed", ["check vsr", "list", "timing golden"])
+def test_what_commands_print_judges_only_as_declared(typed: str, run: Run, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tests" / "golden" / "record", tmp_path / "golden")
+    status, out, err = run(*typed.split())
+    assert status == 0, err
+    assert undeclared(out + err, [*SAID, *EXPLANATIONS]) == []
