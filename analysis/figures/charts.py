@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from ...core.atomic_files import user_cache, write_whole
 from ...core.errors import SpanLabError
 from ..data.style import Look
-from .sheet import PLAIN, PX, Sheet, composed, fitted, in_dark, legend_of, lettered
+from .sheet import PLAIN, PX, Sheet, composed, fitted, in_dark, legend_of, lettered, size_of
 
 #: The Vega-Lite that figures are written in.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -205,7 +204,7 @@ def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> 
     drawn = ""
     for _ in range(3):  # what axes take is known when they are drawn
         drawn = _drawn(fitted(chart, room), agents, theme)
-        wide = float(re.findall(r' width="([\d.]+)"', drawn.partition(">")[0])[0])
+        wide, _ = size_of(drawn)
         if wide <= wanted:
             break
         room -= wide - wanted + 1
@@ -213,9 +212,12 @@ def draw(spec: dict[str, Any], agents: Sequence[Look], sheet: Sheet = PLAIN) -> 
 
 
 def _drawn(spec: Mapping[str, Any], agents: Sequence[Look], theme: Mapping[str, Any]) -> str:
+    """A chart as Vega draws it, whose size is known to be one that can be written."""
     import vl_convert as vlc
 
-    return vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(dict(spec), vl_version=vegalite_version(), config=dict(theme)), agents))
+    svg = vlc.vega_to_svg(_with_plain_legend(vlc.vegalite_to_vega(dict(spec), vl_version=vegalite_version(), config=dict(theme)), agents))
+    size_of(svg)
+    return svg
 
 
 def save_as(spec: dict[str, Any], file: Path, agents: Sequence[Look] = (), sheet: Sheet = PLAIN) -> Path:

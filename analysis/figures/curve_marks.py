@@ -241,13 +241,9 @@ def curve_layers(
     labels, drawn = [look.label for look in agents], set(curve["agent"])
     there = [look for look in agents if look.label in drawn]
     off, thin = [] if yardsticks else unasked(there), set(crowd(there))
-    legend = {
-        "orient": "bottom",
-        "columns": 3,
-        "title": None,
-        "symbolOpacity": 1,
-        "values": [label for label in labels[::-1] if label in drawn and label not in off and label not in thin],
-    }
+    in_legend = [label for label in labels[::-1] if label in drawn and label not in off and label not in thin]
+    # Vega gives a chart with an empty legend infinite sides.
+    legend = {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": in_legend} if in_legend else None
     agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
     colour = agent | {"legend": legend}
 

@@ -17,6 +17,8 @@ THEMES = ("light", "dark")
 PX = 96 / 25.4
 #: Columns of journals, in mm, as examples; other widths are as good.
 NARROWEST, WIDEST = 40.0, 400.0
+#: The longest side of a drawing, in px.
+LARGEST = 30_000.0
 #: Outlines of the figures' point shapes, for legends.
 SHAPES = {
     "circle": "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0-8.8 0Z",
@@ -184,6 +186,22 @@ def _has_legend(part: Any) -> bool:
     return isinstance(part, list) and any(map(_has_legend, part))
 
 
+def size_of(svg: str) -> tuple[float, float]:
+    """Width and height of a drawn chart, in px.
+
+    Raises
+    ------
+    SpanLabError
+        when it has none, or is so large (:data:`LARGEST`) that converting it would take all memory.
+    """
+    head = svg.partition(">")[0]
+    sides = [float(match[1]) for name in ("width", "height") if (match := re.search(rf' {name}="([^"]+)"', head))]
+    if len(sides) < 2 or not all(0 < side <= LARGEST for side in sides):
+        drawn = " by ".join(f"{side:.3g}" for side in sides) or "of no size"
+        raise SpanLabError(f"the drawing came out {drawn} px; at most {LARGEST:,.0f} px a side can be written")
+    return sides[0], sides[1]
+
+
 def composed(svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[Look], sheet: Sheet, theme: Mapping[str, Any]) -> str:
     """A drawn chart with its heading above and its legend below, as one picture.
 
@@ -194,8 +212,8 @@ def composed(svg: str, title: Mapping[str, Any] | str | None, legend: Sequence[L
     legend : whom it names
     theme : the configuration that the chart was drawn with
     """
-    head, _, body = svg.partition(">")
-    wide, high = (float(match[1]) for name in ("width", "height") if (match := re.search(rf' {name}="([\d.]+)"', head)))
+    wide, high = size_of(svg)
+    body = svg.partition(">")[2]
     pad = 6.0
     least = wide if sheet.width_mm is None else sheet.width_mm * PX
     whole = max(wide, least) if sheet.width_mm else max(wide, 420.0)

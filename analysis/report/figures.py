@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import SpanLabError
+from ...core.errors import SpanLabError, UnwritableError
 from ..data.loading import Data
 from ..data.numbers import missing, whole
 from ..data.style import Look
@@ -63,16 +63,40 @@ def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ())
         elif not why:
             try:
                 computed[figure.name] = figure.compute(data, Wish((paradigm,), margins=margins))
-            except SpanLabError as error:
-                failed.append(str(error))
+            except Exception as error:  # whatever it is: the page is made without this figure, and says so
+                failed.append(_without(f"{data.titles[paradigm]}: {figure.title}", "computed", error))
     further: dict[str, Computed] = {}
     for wish in unnamed(data, paradigm, [one.effect for one in computed.values() if isinstance(one, ComputedEffect)]):
         try:
             further[f"{CONDITIONS.name}_{wish.value}"] = CONDITIONS.compute(data, replace(wish, margins=margins))
-        except SpanLabError as error:
-            failed.append(str(error))
+        except Exception as error:
+            failed.append(_without(f"{data.titles[paradigm]}: {wish.value}", "computed", error))
     effects = {name: one for name, one in computed.items() if isinstance(one, ComputedEffect)}
     return {**effects, **further, **{name: one for name, one in computed.items() if name not in effects}}, absent, failed
+
+
+def _without(title: str, verb: str, error: Exception, file: str = "") -> str:
+    """The sentence in place of a figure."""
+    if isinstance(error, SpanLabError) and not file:
+        return str(error)
+    known = isinstance(error, SpanLabError)
+    numbers = f" Its numbers are in {file}." if file else ""
+    return f"No figure “{title}”: it could not be {verb} ({error if known else f'{type(error).__name__}: {error}'}).{numbers}"
+
+
+def show_figures(
+    computed: Mapping[str, Computed], paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands
+) -> tuple[list[Shown], list[str]]:
+    """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn why they are missing."""
+    shown, failed = [], []
+    for name, figure in computed.items():
+        try:
+            shown.append(show_figure(name, figure, paradigm, title, stem, styles, folder, commands))
+        except (OSError, UnwritableError):  # the disk refuses: that ends the page
+            raise
+        except Exception as error:
+            failed.append(_without(figure.title, "drawn", error, folder.table(f"{stem}_{name}", figure.table)))
+    return shown, failed
 
 
 def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:

@@ -21,7 +21,7 @@ from ..stats.margins import Margin, margin_of
 from . import html_tables as tables
 from .commands import Commands
 from .effect_sentences import effect_sentence
-from .figures import Shown, compute_figures, show_figure
+from .figures import Shown, compute_figures, show_figures
 from .folder import Folder
 from .models import Modelled, modelled
 from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
@@ -158,11 +158,11 @@ def part_of(
     total = numbers.overall
     overall_file = folder.table(f"{stem}_overall", total)
     intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
-    figures = [show_figure(name, figure, paradigm, title, stem, styles, folder, commands) for name, figure in numbers.figures.items()]
+    figures, undrawn = show_figures(numbers.figures, paradigm, title, stem, styles, folder, commands)
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
     if len(numbers.guessed):
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
-    notes = [*_notes(data, paradigm, numbers), *map(Note, numbers.failed)]
+    notes = [*(Note(text, warning=True) for text in undrawn), *_notes(data, paradigm, numbers), *map(Note, numbers.failed)]
     sizes = numbers.figures.get("set_size")
     sentences = headline(
         total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind, margin_of(numbers.margins, "points")

@@ -19,6 +19,8 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.figures.charts import draw, for_page, page_theme, save
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of
 from spanlab.analysis.figures.histogram_panels import heading_of
+from spanlab.analysis.figures.sheet import size_of
+from spanlab.core.errors import SpanLabError
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -189,6 +191,19 @@ def test_more_than_twenty_machines_are_thin_lines_behind_people() -> None:
         # one dot for each point of those who have any, and two on the line of the legend
         drawn = svg.count('aria-roledescription="point"')
         assert drawn == (2 if thin else 2 * (many + 1))
+
+
+def test_machines_that_are_too_many_for_a_legend_are_drawn_without_anybody_else() -> None:
+    table = crowd(130)
+    spec = effect_chart(effect("set_size"), table, looks_of(table), title="")
+    assert size_of(draw(spec, looks_of(table)))[0] < 1000
+
+
+@pytest.mark.parametrize("sides", ['width="1.7976931348623157e+308" height="200"', 'width="-3" height="2"', 'width="NaN" height="2"', ""])
+def test_a_drawing_without_a_size_is_refused_before_it_takes_all_memory(sides: str) -> None:
+    with pytest.raises(SpanLabError, match="the drawing came out"):
+        size_of(f"<svg {sides}><g/></svg>")
+    assert size_of('<svg width="508" height="299.5"><g/></svg>') == (508.0, 299.5)
 
 
 def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:

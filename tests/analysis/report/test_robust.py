@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pytest
 from analysis_tables import mixed, responses
 from report_page import read
 
+from spanlab.analysis.figure_catalogue import FIGURES, Figures
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
 from spanlab.core.errors import SpanLabError
@@ -54,6 +57,7 @@ def page_of(table: pd.DataFrame, folder: Path, models: bool = False, ending: str
 
 def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     text = page_of(both(), tmp_path, models=True)
+    assert not re.search("could not be (drawn|computed)", text)
     assert "People and machines, the same trials" in text
     assert "People (n = 3)" in text
     assert re.search(r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items, \d+% at 4", text)
@@ -64,6 +68,25 @@ def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     assert "Error consistency" in text
     assert "Noise ceiling" in text
     assert "Scores against “People (n = 3)”, measured here" in text
+
+
+def test_a_figure_that_cannot_be_drawn_or_computed_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(spec: dict[str, Any], stem: Path, _: object) -> list[Path]:
+        if stem.name.endswith("serial_position"):
+            raise ValueError("no drawing came back")
+        return []
+
+    def unsolved(*_: object) -> NoReturn:
+        raise np.linalg.LinAlgError("it did not converge")
+
+    monkeypatch.setattr(report_folder, "save", fail)
+    on_page = [replace(figure, compute=unsolved) if figure.name == "set_size" else figure for figure in FIGURES.on_page()]
+    monkeypatch.setattr(Figures, "on_page", lambda self: on_page)
+    text = page_of(network(), tmp_path)
+    assert "Primacy and recency" in text
+    assert re.search(r"No figure “[^”]*osition”: it could not be drawn \(ValueError: no drawing came back\)", text)
+    assert "Its numbers are in tables/vsr_serial_position.csv." in text
+    assert re.search(r"No figure “[^”]*”: it could not be computed \(LinAlgError: it did not converge\)", text)
 
 
 def everything(value: bool) -> Change:
