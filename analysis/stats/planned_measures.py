@@ -1,7 +1,7 @@
 """What a planned study measures where it is not the share of right answers: d' from hits and false alarms, or reaction times; assumed, or from people's data.
 
-Spread over people comes from data by moments: of each person's value in both conditions, the covariance is the variance of people, and half the variance of
-their differences, after what answers of so many trials vary by themselves, that of the condition in each person.
+Spread over people comes from data by moments: of each person's value in both conditions, the covariance is the variance of people; the variance of their
+differences, after what answers of so many trials vary by themselves, is that of the effect.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PlannedSensitivity:
     Parameters
     ----------
     d_prime, difference : d' in the first condition, and the second one's difference from it
-    people, effect : standard deviations of d': over people, and of what the condition is to each of them
+    people, effect : standard deviations of d': over people, and of the effect (the difference of both conditions) over people
     criterion, criterion_people : its mean, and its standard deviation over people; it is the same in both conditions
     signals : share of the trials that have a signal
     forced : a choice between two sides in the place of a yes-no question
@@ -66,7 +66,7 @@ class PlannedSensitivity:
     @property
     def words(self) -> str:
         """What is simulated, in a sentence."""
-        spread = f"standard deviations: people {self.people:.2f}, condition within people {self.effect:.2f}, criterion {self.criterion_people:.2f}"
+        spread = f"standard deviations: people {self.people:.2f}, effect over people {self.effect:.2f}, criterion {self.criterion_people:.2f}"
         question = "a choice between two sides" if self.forced else f"{self.signals:.0%} signals"
         planted = f"d′ {self.d_prime:.2f} and {self.d_prime + self.difference:.2f}"
         return f"{design_in_words(self.between)}: {planted}, {question}, mean criterion {self.criterion:.2f}; {spread}."
@@ -89,7 +89,7 @@ class PlannedSensitivity:
         for mean in (self.d_prime, self.d_prime + difference):
             if self.between and values:
                 person, criterion = random.normal(0, self.people, shape), random.normal(self.criterion, self.criterion_people, shape)
-            half = (mean + person + random.normal(0, self.effect, shape)) * scale / 2
+            half = (mean + person + random.normal(0, self.effect / math.sqrt(2), shape)) * scale / 2
             hits, alarms = random.binomial(signals, ndtr(half - criterion)), random.binomial(others, ndtr(-half - criterion))
             z_hits, z_alarms = (z_score(count, np.full(shape, of), "log-linear") for count, of in ((hits, signals), (alarms, others)))
             values.append((z_hits - z_alarms) / scale)
@@ -103,7 +103,7 @@ class PlannedTimes:
     Parameters
     ----------
     rt, difference : mean in the first condition, and the second one's difference from it, in ms
-    people, effect : standard deviations: over people, and of what the condition is to each of them
+    people, effect : standard deviations: over people, and of the effect (the difference of both conditions) over people
     trial : standard deviation of a person's single times in a condition
     tau : of their exponential part
     accuracy : share of answers that are correct, whose times count; a person has one at least
@@ -133,7 +133,7 @@ class PlannedTimes:
     @property
     def words(self) -> str:
         """What is simulated, in a sentence."""
-        spread = f"people {self.people:.0f} ms, condition within people {self.effect:.0f} ms, single times {self.trial:.0f} ms (tau {self.tau:.0f} ms)"
+        spread = f"people {self.people:.0f} ms, effect over people {self.effect:.0f} ms, single times {self.trial:.0f} ms (tau {self.tau:.0f} ms)"
         means = f"mean reaction times of {self.rt:.0f} ms and {self.rt + self.difference:.0f} ms, {self.accuracy:.0%} of answers correct"
         return f"{design_in_words(self.between)}: {means}; standard deviations: {spread}."
 
@@ -150,7 +150,7 @@ class PlannedTimes:
                 person = random.normal(0, self.people, shape)
             right = np.maximum(1, random.binomial(trials, self.accuracy, shape))
             noise = random.normal(0, 1, shape) * normal / np.sqrt(right) + self.tau * (random.standard_gamma(right) / right - 1)
-            values.append(mean + person + random.normal(0, self.effect, shape) + noise)
+            values.append(mean + person + random.normal(0, self.effect / math.sqrt(2), shape) + noise)
         return values[0], values[1]
 
 
@@ -290,12 +290,12 @@ def _times(sample: _People, difference: float | None, between: bool) -> PlannedT
 
 
 def _moments(table: pd.DataFrame) -> tuple[float, float]:
-    """The standard deviations of people and of the condition in each of them, from everybody's values and what these vary by themselves (``error``)."""
+    """The standard deviations of people and of the effect over them, from everybody's values and what these vary by themselves (``error``)."""
     values, errors = (table.pivot_table(index="person", columns="condition", values=name) for name in ("value", "error"))
     both = values.notna().all(axis=1)
     if int(both.sum()) >= _FEWEST:
         first, second = values[both].to_numpy(float).T
-        effect = (np.var(second - first, ddof=1) - float(errors[both].to_numpy(float).sum(axis=1).mean())) / 2
+        effect = np.var(second - first, ddof=1) - float(errors[both].to_numpy(float).sum(axis=1).mean())
         return math.sqrt(max(0.0, float(np.cov(first, second)[0, 1]))), math.sqrt(max(0.0, float(effect)))
     if both.any() or len(values) < _FEWEST:
         raise SpanLabError(f"fewer than {_FEWEST} people have these conditions, so that their spread is not known; give all assumptions as options instead")

@@ -62,7 +62,8 @@ class Assumed:
     ----------
     accuracy : share of right answers in the first condition, 0 to 1
     difference : of the second condition's share from it, such as -0.05
-    people, effect, item, trial : standard deviations in log odds: of people, of what the condition is to each of them, of items, of trials (of several items)
+    people, effect, item, trial : standard deviations in log odds: of people, of the effect (the difference of both conditions) over people, of items, of
+        trials (of several items)
     items : how many items are asked in a trial
     between : two groups of people, one in each condition, in the place of people who have both
     """
@@ -86,7 +87,7 @@ class Assumed:
     @property
     def words(self) -> str:
         """What is simulated, in a sentence."""
-        spread = f"people {self.people:.2f}, condition within people {self.effect:.2f}, items {self.item:.2f}"
+        spread = f"people {self.people:.2f}, effect over people {self.effect:.2f}, items {self.item:.2f}"
         spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
         right = f"{self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right"
         return f"{design_in_words(self.between)}: {right}; standard deviations in log odds: {spread}."
@@ -97,7 +98,7 @@ class Assumed:
 
     def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """Each person's share of right answers in both conditions, of so many studies."""
-        whole = math.sqrt(self.people**2 + self.effect**2 + self.item**2 + self.trial**2)
+        whole = math.sqrt(self.people**2 + self.effect**2 / 2 + self.item**2 + self.trial**2)
         return _shares(self, [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)], people, trials, many, random)
 
 
@@ -133,7 +134,7 @@ def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], differen
         accuracy=shares[names[0]],
         difference=seen if difference is None else difference,
         people=spread.get("participant", 0.0),
-        effect=spread.get("participant x condition", 0.0),
+        effect=math.sqrt(2) * spread.get("participant x condition", 0.0),  # the model's is that of each condition
         item=spread.get("item", 0.0),
         trial=spread.get("trial as taken", 0.0),
         items=max(1, round(float(asked.median()))),
@@ -228,7 +229,7 @@ def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, 
     for mean in means:
         if assumed.between and values:
             person_effects = random.normal(0, assumed.people, (many, people))
-        eta = mean + person_effects + random.normal(0, assumed.effect, (many, people))
+        eta = mean + person_effects + random.normal(0, assumed.effect / math.sqrt(2), (many, people))
         shape = (many, people, trials, assumed.items)
         if assumed.item or assumed.trial:
             each = eta[:, :, None, None] + random.normal(0, assumed.item, shape) + random.normal(0, assumed.trial, (*shape[:3], 1))

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 #: What is taken where neither data nor options tell it, for each value; said whenever it is.
 _TAKEN: dict[str, dict[str, float]] = {
-    "correct": {"people": 0.6, "effect": 0.2},
-    "d_prime": {"people": 0.5, "effect": 0.2, "criterion": 0.0, "criterion_people": 0.3},
-    "rt_ms": {"people": 120.0, "effect": 30.0, "trial": 250.0, "tau": 150.0, "accuracy": 1.0},
+    "correct": {"people": 0.6, "effect": 0.3},
+    "d_prime": {"people": 0.5, "effect": 0.3, "criterion": 0.0, "criterion_people": 0.3},
+    "rt_ms": {"people": 120.0, "effect": 40.0, "trial": 250.0, "tau": 150.0, "accuracy": 1.0},
 }
 _UNITS: dict[str, tuple[Measured, str]] = {
     "correct": ("points", "in log odds"),

@@ -51,7 +51,7 @@ def test_what_is_planted_are_shares_whatever_the_spread() -> None:
     between = power(Assumed(0.75, -0.1, 0.8, 0.2, between=True), [24], [20], samples=500)
     assert between["power"].iloc[0] < found["power"].iloc[1]
     random = np.random.RandomState(1)
-    means = [_log_odds(0.75, math.sqrt(0.8**2 + 0.2**2 + 0.5**2)), _log_odds(0.65, math.sqrt(0.8**2 + 0.2**2 + 0.5**2))]
+    means = [_log_odds(share, math.sqrt(0.8**2 + 0.2**2 / 2 + 0.5**2)) for share in (0.75, 0.65)]
     first, second = _shares(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5), means, 200, 50, 20, random)
     assert first.mean() == pytest.approx(0.75, abs=0.01)
     assert second.mean() == pytest.approx(0.65, abs=0.01)
@@ -87,13 +87,13 @@ def test_spread_comes_from_data_of_ones_own() -> None:
         from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
 
 
-def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_effect: float = 0.3, of_criterion: float = 0.4) -> pd.DataFrame:
-    """Yes-no questions: d' of 2 and 1.2 with planted spreads, and a criterion of 0.3."""
+def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_effect: float = 0.42, of_criterion: float = 0.4) -> pd.DataFrame:
+    """Yes-no questions: d' of 2 and 1.2 with planted spreads (``of_effect`` of their difference), and a criterion of 0.3."""
     random, rows = np.random.RandomState(7), []
     for person in range(people):
         own, criterion = random.normal(0, of_people), random.normal(0.3, of_criterion)
         for size, mean in ((2, 2.0), (6, 1.2)):
-            half = (mean + own + random.normal(0, of_effect)) / 2
+            half = (mean + own + random.normal(0, of_effect / math.sqrt(2))) / 2
             signal = np.arange(trials) % 2 == 0
             said = random.rand(trials) < ndtr(np.where(signal, half, -half) - criterion)
             rows += [(f"P{person}", size, bool(one), bool(word == one), 500.0) for one, word in zip(signal, said, strict=True)]
@@ -101,12 +101,13 @@ def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_eff
 
 
 def timed(people: int = 40, trials: int = 60) -> pd.DataFrame:
-    """Times of 700 and 760 ms, of people who differ by 100 ms, an effect that differs by 30 ms, and single times of 200 ms (tau 150 ms)."""
+    """Times of 700 and 760 ms, of people who differ by 100 ms, an effect that differs by 42 ms, and single times of 200 ms (tau 150 ms)."""
     random, rows = np.random.RandomState(8), []
     for person in range(people):
         own = random.normal(0, 100)
         for size, mean in ((2, 700.0), (6, 760.0)):
-            times = mean + own + random.normal(0, 30) + random.normal(0, math.sqrt(200**2 - 150**2), trials) + random.exponential(150, trials) - 150
+            middle = mean + own + random.normal(0, 42 / math.sqrt(2))
+            times = middle + random.normal(0, math.sqrt(200**2 - 150**2), trials) + random.exponential(150, trials) - 150
             rows += [(f"P{person}", size, True, bool(right), float(ms)) for ms, right in zip(times, random.rand(trials) < 0.9, strict=True)]
     return answers(rows)
 
@@ -124,10 +125,16 @@ def test_simulated_sensitivity_has_the_planted_means_and_spread() -> None:
     first, second = plan.simulated(-0.5, 400, 2000, 5, np.random.RandomState(1))
     assert first.mean() == pytest.approx(1.5, abs=0.03)
     assert second.mean() == pytest.approx(1.0, abs=0.03)
-    assert (first - second).std() == pytest.approx(math.sqrt(2) * 0.2, abs=0.03)
+    assert (first - second).std() == pytest.approx(0.2, abs=0.03)
     assert np.cov(first.ravel(), second.ravel())[0, 1] == pytest.approx(0.16, abs=0.03)
     forced = PlannedSensitivity(1.5, 0.0, people=0.0, effect=0.0, forced=True).simulated(0.0, 200, 4000, 2, np.random.RandomState(2))[0]
     assert forced.mean() == pytest.approx(1.5, abs=0.02)
+
+
+def test_the_effect_over_people_has_the_planted_spread_in_log_odds() -> None:
+    first, second = _shares(Assumed(0.7, 0.0, 0.5, 0.4), [0.0, 0.0], 400, 4000, 2, np.random.RandomState(3))
+    odds = [np.log(share / (1 - share)) for share in (first, second)]
+    assert (odds[1] - odds[0]).std() == pytest.approx(0.4, abs=0.04)
 
 
 def test_simulated_times_have_the_planted_means_and_spread() -> None:
@@ -135,7 +142,7 @@ def test_simulated_times_have_the_planted_means_and_spread() -> None:
     first, second = plan.simulated(50, 400, 25, 20, np.random.RandomState(1))
     assert first.mean() == pytest.approx(800, abs=6)
     assert (second - first).mean() == pytest.approx(50, abs=3)
-    assert (second - first).std() == pytest.approx(math.sqrt(2 * (30**2 + 200**2 / 19.8)), rel=0.03)
+    assert (second - first).std() == pytest.approx(math.sqrt(30**2 + 2 * 200**2 / 19.8), rel=0.03)
     one = PlannedTimes(800, 0, people=0, effect=0, trial=200, tau=150).simulated(0, 2000, 1, 20, np.random.RandomState(2))[0]
     assert scipy.stats.skew(one.ravel()) == pytest.approx(2 * 0.75**3, abs=0.1)  # of an ex-Gaussian
 
@@ -161,7 +168,7 @@ def test_spread_of_sensitivity_and_times_comes_from_data() -> None:
     assert found.d_prime == pytest.approx(1.95, abs=0.12)  # half an answer in each count pulls towards 0
     assert found.difference == pytest.approx(-0.8, abs=0.12)
     assert found.people == pytest.approx(0.5, abs=0.12)
-    assert found.effect == pytest.approx(0.3, abs=0.12)
+    assert found.effect == pytest.approx(0.42, abs=0.17)
     assert found.criterion == pytest.approx(0.3, abs=0.1)
     assert found.criterion_people == pytest.approx(0.4, abs=0.08)
     assert (found.signals, found.forced) == (0.5, False)
@@ -172,7 +179,7 @@ def test_spread_of_sensitivity_and_times_comes_from_data() -> None:
     assert times.rt == pytest.approx(760, abs=25)
     assert times.difference == pytest.approx(means[2] - means[6])
     assert times.people == pytest.approx(100, rel=0.2)
-    assert times.effect == pytest.approx(30, abs=8)
+    assert times.effect == pytest.approx(42, abs=12)
     assert times.trial == pytest.approx(200, rel=0.05)
     assert times.tau == pytest.approx(150, rel=0.12)
     assert times.accuracy == pytest.approx(0.9, abs=0.02)
@@ -220,15 +227,15 @@ def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(people: 
 
 #: Studies without a difference: people, trials, and what is measured, of people who differ as people do.
 NOTHING_THERE = [
-    (8, 24, PlannedSensitivity(2.0, 0.3, 0.5, 0.2, 0.2, 0.3)),
-    (24, 24, PlannedSensitivity(1.0, 0.3, 0.5, 0.2, 0.2, 0.3)),
-    (16, 48, PlannedSensitivity(3.0, 0.3, 0.5, 0.2, 0.2, 0.3)),
-    (12, 12, PlannedSensitivity(0.5, 0.3, 0.5, 0.2, 0.2, 0.3, signals=1 / 3)),
-    (16, 48, PlannedSensitivity(1.5, 0.3, 0.5, 0.2, 0.1, 0.3, forced=True)),
-    (8, 24, PlannedTimes(800, 40, 120, 30, 250, 150)),
-    (24, 24, PlannedTimes(800, 40, 120, 30, 250, 150, accuracy=0.7)),
-    (16, 48, PlannedTimes(600, 20, 80, 10, 200, 190)),
-    (12, 12, PlannedTimes(1500, 100, 300, 100, 600, 500, accuracy=0.9)),
+    (8, 24, PlannedSensitivity(2.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
+    (24, 24, PlannedSensitivity(1.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
+    (16, 48, PlannedSensitivity(3.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
+    (12, 12, PlannedSensitivity(0.5, 0.3, 0.5, 0.28, 0.2, 0.3, signals=1 / 3)),
+    (16, 48, PlannedSensitivity(1.5, 0.3, 0.5, 0.28, 0.1, 0.3, forced=True)),
+    (8, 24, PlannedTimes(800, 40, 120, 42, 250, 150)),
+    (24, 24, PlannedTimes(800, 40, 120, 42, 250, 150, accuracy=0.7)),
+    (16, 48, PlannedTimes(600, 20, 80, 14, 200, 190)),
+    (12, 12, PlannedTimes(1500, 100, 300, 141, 600, 500, accuracy=0.9)),
 ]
 
 
