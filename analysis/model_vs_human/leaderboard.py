@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored, plural
 from ..data.style import GROUP_MEANS
 from ..effects.effect import Effect
@@ -21,20 +22,39 @@ from .comparison import crowd_of
 if TYPE_CHECKING:
     import pandas as pd
 
+VERDICTS = (
+    VerdictRule(
+        name="nearest to people",
+        says=("Who comes nearest to people", "There is no leaderboard: …"),
+        rests_on="correlations of a model's curve with each person's, as a share of the noise ceiling, with an interval over people",
+        says_no_when="fewer than 8 people have a curve that is not flat, curves with nothing in common are as alike as theirs with a probability of 1% or more "
+        "(permutations) or the interval of their ceiling reaches 0, or the model's own curve cannot be told from a flat one (p ≥ .05): there is no score then, "
+        "and without any score no ranking",
+        tests=(
+            "tests/analysis/report/test_overview.py::test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not",
+            "tests/analysis/report/test_overview.py::test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat",
+        ),
+    ),
+)
 #: Columns of :func:`fits`, a row for each model and paradigm.
 FIT_COLUMNS = ("paradigm", "effect", "agent", "against", "n_people", "n_points", "r", "ceiling", "ceiling_low", "ceiling_high", "fit", "low", "high", "note")
 #: Columns of :func:`standings`, a row for each model.
 STANDING_COLUMNS = ("agent", "agent_kind", "fit", "low", "high", "n_paradigms", "paradigms", "note")
-#: Fewer people than this have no ceiling that an interval can be given for.
-_FEWEST = 3
+#: Of fewer people than this the interval of a fit holds less often than it says: in 68 of 100 simulated samples of three, in 83 of four.
+FEWEST = 8
+#: People's curves have something in common where curves that have nothing in common are as alike with a smaller probability than this.
+_CLEAR = 0.01
+#: A curve that chance makes of a flat one with a larger probability than this has no shape that could be like another one.
+_FLAT = 0.05
 
 
 def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
     """The fit of everybody who is not a yardstick to the people who were measured, in each paradigm, from the curve with the most points.
 
     Fit is the mean correlation of a model's curve with the curve of each person, divided by the mean correlation of each person's curve with the mean of the
-    others (the lower noise ceiling of Nili et al., 2014): 1 is as near to people as their mean is to a person who is not in it. Intervals resample people.
-    Where the interval of the ceiling reaches 0, people's curves have nothing in common that a model could fit, and there is no score.
+    others (the lower noise ceiling of Nili et al., 2014): 1 is as near to people as their mean is to a person who is not in it. Intervals resample people, of
+    whom there must be :data:`FEWEST`. Where people's curves may have nothing in common (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that
+    of a model may be flat, there is no score.
     """
     import pandas as pd
 
@@ -58,42 +78,67 @@ def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd
 
 
 def _rows(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str, level: float, resamples: int, seed: int) -> list[dict[str, Any]]:
-    shapes, ceiling = crowd.with_others()
+    shapes, each = crowd.with_others()
+    enough = len(shapes) >= FEWEST
     options: dict[str, Any] = {"level": level, "resamples": resamples, "seed": seed}
-    ceiling_estimate = estimate_pooled(_units(ceiling), lambda sums: sums[:, 0] / sums[:, 1], **options) if len(ceiling) else None
+    ceiling = estimate_pooled(_units(each), lambda sums: sums[:, 0] / sums[:, 1], **options) if enough else None
+    limits = (math.nan,) * 3 if ceiling is None else (ceiling.mean, ceiling.low, ceiling.high)
+    people = {"paradigm": paradigm, "effect": effect.name, "against": against, "n_people": len(crowd.curves)}
+    people |= dict(zip(("ceiling", "ceiling_low", "ceiling_high"), limits, strict=True))
+    common = ceiling is not None and ceiling.low > 0 and crowd.in_common(seed=seed) < _CLEAR
     rows = []
     for (agent, kind), part in table.groupby(["agent", "agent_kind"], sort=True, observed=True):
         if kind == GROUP_MEANS or agent == against or kind_named(str(kind)).yardstick:
             continue
         curve = {place_of(row, effect.by): float(row["mean"]) for row in part.dropna(subset=["mean"]).to_dict("records")}
-        head = {"paradigm": paradigm, "effect": effect.name, "agent": agent, "agent_kind": kind, "against": against, "n_people": len(crowd.curves)}
-        row: dict[str, Any] = head | {"n_points": sum(place in curve for place in crowd.points)} | dict.fromkeys(("r", "fit", "low", "high"), math.nan)
-        row |= {"ceiling": math.nan, "ceiling_low": math.nan, "ceiling_high": math.nan} if ceiling_estimate is None else {}
-        row |= (
-            {} if ceiling_estimate is None else {"ceiling": ceiling_estimate.mean, "ceiling_low": ceiling_estimate.low, "ceiling_high": ceiling_estimate.high}
-        )
-        rows.append(row | _fit(curve, crowd, shapes, ceiling, row, options))
+        row = {"agent": agent, "agent_kind": kind, "n_points": sum(place in curve for place in crowd.points)}
+        row |= people | dict.fromkeys(("r", "fit", "low", "high"), math.nan) | {"note": ""}
+        mine = _shape(curve, crowd)
+        if not enough:
+            note = f"{plural(len(shapes), 'person', 'people')} with a curve that is not flat, and the interval of fewer than {FEWEST} does not hold"
+        elif row["n_points"] < len(crowd.points):
+            note = "it lacks conditions that people have"
+        elif mine is None or _flat(part, shares=effect.value == "correct" and effect.make is None):
+            note = "its curve is flat, or cannot be told from a flat one"
+        elif not common:
+            note = "people's curves cannot be told from curves with nothing in common"
+        else:
+            rows.append(row | _fit(shapes @ mine, each, options))
+            continue
+        rows.append(row | {"note": f"{note}: no score"})
     return rows
 
 
-def _fit(
-    curve: Mapping[Any, float], crowd: Crowd, shapes: np.ndarray, ceiling: np.ndarray, row: Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    if row["n_points"] < len(crowd.points):
-        return {"note": "it lacks conditions that people have: no score"}
-    if len(shapes) < _FEWEST:
-        return {"note": f"{plural(len(shapes), 'person', 'people')} with a curve that is not flat: no ceiling, no score"}
-    mine = np.array([curve[place] for place in crowd.points])
-    mine = mine - mine.mean()
-    size = float(np.linalg.norm(mine))
-    if size < 1e-9:
-        return {"note": "its curve is flat: no correlation, no score"}
-    each = shapes @ (mine / size)
-    scores_of = {"r": float(each.mean())}
-    if not row["ceiling_low"] > 0:
-        return scores_of | {"note": "the interval of the ceiling reaches 0: no score"}
-    fit = estimate_pooled(np.column_stack([each, ceiling]), lambda sums: np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan), **options)
-    return scores_of | {"fit": fit.mean, "low": fit.low, "high": fit.high, "note": ""}
+def _shape(curve: Mapping[Any, float], crowd: Crowd) -> np.ndarray | None:
+    """A curve over people's points without its mean, of length 1; None where it is flat, or lacks a point."""
+    points = np.array([curve.get(place, math.nan) for place in crowd.points])
+    away = points - points.mean()
+    size = float(np.linalg.norm(away))
+    return away / size if size > 1e-9 else None
+
+
+def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
+    """Whether a machine's curve may be a flat one with the noise of so many trials: the chi-squared test of its means about their weighted mean.
+
+    Positions of one list are answered in the same trials. What these share moves all of the curve and no point from another, so that the test finds a shape
+    less often, and not more often, than it says.
+    """
+    from scipy.special import chdtrc
+
+    points = curve.dropna(subset=["mean"])
+    means, many = points["mean"].to_numpy(float), points["n_trials"].to_numpy(float)
+    middle = (means * many + 0.5) / (many + 1)  # a share of 0 or 1 has a variance, too
+    variance = middle * (1 - middle) / many if shares else points["sem"].to_numpy(float) ** 2
+    if len(points) < 2 or not (variance > 0).all():
+        return False
+    away = means - np.average(means, weights=1 / variance)
+    return float(chdtrc(len(points) - 1, float(away**2 @ (1 / variance)))) >= _FLAT
+
+
+def _fit(mine: np.ndarray, ceiling: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fit of a model, from the correlation of its curve with each person's, and those of each person's with the mean of the others."""
+    fit = estimate_pooled(np.column_stack([mine, ceiling]), lambda sums: np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan), **options)
+    return {"r": float(mine.mean()), "fit": fit.mean, "low": fit.low, "high": fit.high}
 
 
 def _units(values: np.ndarray) -> np.ndarray:

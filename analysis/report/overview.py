@@ -11,7 +11,7 @@ from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.loading import Data
 from ..data.style import of_kinds
 from ..model_vs_human.differences import Difference
-from ..model_vs_human.leaderboard import fits, standings
+from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
 from .commands import Commands
 from .folder import Folder
@@ -214,16 +214,18 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
     if not any(kind_named(str(kind)).role != "person" and not kind_named(str(kind)).yardstick for kind in kinds):
         return None
     crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
-    if crowds < 2:
-        why = "no people were measured" if not crowds else "one person was measured"
-        reason = (
-            f"There is no leaderboard: {why}, and how near a model can come to people is known only from several of them. Published people are means of groups."
-        )
-        return Leaderboard(None, None, reason, "")
+    if crowds < FEWEST:
+        why = {0: "no people were measured", 1: "one person was measured"}.get(crowds, f"{crowds} people were measured")
+        reason = f"There is no leaderboard: {why}, and how near a model can come to people is known only from {FEWEST} of them or more."
+        return Leaderboard(None, None, f"{reason} Published people are means of groups.", "")
     fits_of = fits(data.scored, data.human)
     if not len(fits_of):
         return Leaderboard(None, None, "There is no leaderboard: people and models have no curve of three points or more in common.", "")
     order = standings(fits_of)
+    if order["fit"].isna().all():
+        reasons = "; ".join(dict.fromkeys(f"{row.agent}: {row.note}" for row in order.head(3).itertuples(index=False)))
+        folder.table("leaderboard_paradigms", fits_of)
+        return Leaderboard(None, None, f"There is no leaderboard: no model has a score ({reasons}).", "")
 
     def interval(row: Mapping[Any, Any]) -> str:
         return "" if row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"

@@ -44,6 +44,8 @@ DISTANCE_COLUMNS = ("paradigm", "agent_kind", "agent", "against", "n_points", "r
 MOST_ANSWERERS = 20
 #: Fewer points than this have no correlation worth the name.
 _POINTS = 3
+#: Numbers of a permutation test that are held at once.
+_CHUNK = 1_000_000
 
 
 def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") -> pd.DataFrame:
@@ -313,6 +315,18 @@ class Crowd:
         sizes = np.linalg.norm(rest, axis=1)
         known = sizes > 1e-12
         return shapes[known], np.sum(shapes * rest, axis=1)[known] / sizes[known]
+
+    def in_common(self, *, resamples: int = 999, seed: int = 0) -> float:
+        """The probability that curves of people who have nothing in common are as alike as these: a permutation test of the length of the sum of their shapes,
+        in which the points of each person change places. Curves that are flat but for noise are below .05 in 5 of 100 samples, however few people there are.
+        """
+        shapes, random, as_alike = _shapes(self.curves), np.random.RandomState(seed), 0
+        seen, step = float(np.linalg.norm(shapes.sum(axis=0))), max(1, _CHUNK // max(1, shapes.size))
+        for start in range(0, resamples, step):
+            places = random.random_sample((min(step, resamples - start), *shapes.shape)).argsort(axis=2)
+            sums = np.take_along_axis(shapes[None], places, axis=2).sum(axis=1)
+            as_alike += int((np.linalg.norm(sums, axis=1) >= seen - 1e-9).sum())
+        return (as_alike + 1) / (resamples + 1)
 
     def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
         """A curve against each of these people: the mean of the correlations with an interval over people, and the root of the mean squared difference."""

@@ -12,9 +12,10 @@ from analysis_tables import mixed, responses
 from report_page import read
 
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.model_vs_human.leaderboard import fits, standings
+from spanlab.analysis.model_vs_human.leaderboard import _fit, fits, standings
 from spanlab.analysis.report import folder as report_folder
 from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.stats.agreement import Crowd
 
 
 @pytest.fixture(autouse=True)
@@ -49,11 +50,46 @@ def test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not(
 
 def test_where_people_have_nothing_in_common_there_is_no_score() -> None:
     random = np.random.RandomState(2)
-    curves = [random.permutation([0.2, 0.4, 0.6, 0.8, 0.9, 0.1]) for _ in range(6)]
+    curves = [random.permutation([0.2, 0.4, 0.6, 0.8, 0.9, 0.1]) for _ in range(9)]
     people = [crowd(1, lambda length, position, own=own: own[int(position) - 1])[0].assign(participant=f"P{number}") for number, own in enumerate(curves)]
     found = fits(score_table(mixed(*people, machine("a", bowl))))
     assert found["fit"].isna().all()
-    assert found["note"].str.contains("the interval of the ceiling reaches 0: no score").all()
+    assert found["note"].str.contains("people's curves cannot be told from curves with nothing in common: no score").all()
+
+
+def test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat() -> None:
+    models = [machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51)]
+    found = fits(score_table(mixed(*crowd(8), *models))).set_index("agent")
+    assert found["fit"].notna().to_dict() == {"network:alike": True, "network:flat": False}
+    assert found["note"]["network:flat"] == "its curve is flat, or cannot be told from a flat one: no score"
+    few = fits(score_table(mixed(*crowd(7), *models)))
+    assert few[["fit", "low", "high", "ceiling_low"]].isna().all(axis=None)
+    assert few["note"].str.startswith("7 people with a curve that is not flat, and the interval of fewer than 8 does not hold").all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_people", [8, 12, 24])
+def test_curves_of_people_who_have_nothing_in_common_seldom_give_a_place_and_fits_hold(n_people: int) -> None:
+    """People's log odds differ by what is their own at each point (SD about .05), and they take 12 trials at each of 6."""
+    slope, places, samples = np.linspace(0.9, 0.4, 6), 0, 600
+    model = (slope - slope.mean()) / np.linalg.norm(slope - slope.mean())
+    limits, scored = [], []
+    for number in range(samples):
+        random = np.random.RandomState([n_people, number])
+        crowds = []
+        for truth in (np.full(6, 0.65), slope):
+            shares = np.clip(truth + random.normal(0, 0.1, (n_people, 1)) + random.normal(0, 0.05, (n_people, 6)), 0.02, 0.98)
+            crowds.append(Crowd(tuple((at,) for at in range(6)), random.binomial(12, shares) / 12))
+        places += crowds[0].in_common(seed=number) < 0.01
+        assert crowds[1].in_common(seed=number) < 0.01
+        shapes, ceiling = crowds[1].with_others()
+        fit = _fit(shapes @ model, ceiling, {"level": 0.95, "resamples": 2000, "seed": number})
+        limits.append((fit["low"], fit["high"]))
+        scored.append(((shapes @ model).mean(), ceiling.mean()))
+    expected = np.divide(*np.mean(scored, axis=0))
+    held = sum(low <= expected <= high for low, high in limits)
+    assert places / samples <= 0.02
+    assert 0.93 <= held / samples <= 0.98
 
 
 def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
