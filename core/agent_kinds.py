@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
+
+from .registry import nearest
 
 #: The entry-point group of agents in other packages.
 AGENT_GROUP = "spanlab.agents"
@@ -65,6 +67,11 @@ class AgentKind:
     order: int = 10
     reads: bool = False
     mark: Mark = Mark()
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            near = nearest(self.role, get_args(Role)) or "."
+            raise ValueError(f"the role of the kind '{self.name}' is {self.role!r}{near} Roles are {', '.join(get_args(Role))}")
 
     @property
     def at_window(self) -> bool:

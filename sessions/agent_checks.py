@@ -10,13 +10,11 @@ from typing import Any, cast, get_args
 from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object
-from ..paradigms import Percept
+from ..paradigms import Percept, ResponseKind
 from ..paradigms.identity import canonical, digest
 from .record.events import Resumed
 
 _FAULT = "this is a fault of the agent"
-#: types of values that are judged by the rules of their question
-_PLAIN = (int, str, tuple, type(None), bool, float, list)
 
 
 def check_episode(agent: Agent, episode: object) -> Episode:
@@ -58,9 +56,6 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
         raise SpanLabError(f"the agent {'did not answer' if response is None else 'answered unasked'} in step {number}; {_FAULT}")
     if response is None:
         return None
-    if type(response.value) not in _PLAIN:  # a plain value that is not allowed is an invalid answer, and recorded as one
-        allowed = "a whole number, a text, a tuple of whole numbers, or None"
-        raise SpanLabError(f"the agent answered {_shown(response.value)} in step {number}; the value of a Response is {allowed}: {_FAULT}")
     if response.outcome not in get_args(Outcome):
         raise SpanLabError(f"the agent gave the outcome {_shown(response.outcome)} in step {number}; there are {', '.join(get_args(Outcome))}: {_FAULT}")
     notes, rt_ms = cast("object", response.notes), cast("object", response.rt_ms)
@@ -69,7 +64,28 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
             f"the agent gave notes {_shown(response.notes)} and the reaction time {_shown(response.rt_ms)} in step {number}; "
             f"expected a mapping, and a number of ms or None: {_FAULT}"
         )
+    if response.outcome == "answered" and percept.ask is not None and not _allowed(percept.ask.kind, response.value):
+        raise SpanLabError(
+            f"the agent answered {_shown(response.value)} in step {number}; allowed is {percept.ask.kind.allowed_values()}"
+            f"{_meant(percept.ask.kind, response.value)}: {_FAULT}"
+        )
     return response
+
+
+def _allowed(kind: ResponseKind, value: object) -> bool:
+    """Whether a value is of plain Python (no numpy number, which JSON does not have) and an answer to such a question."""
+    return type(value) in (int, str, tuple) and kind.allows(value)
+
+
+def _meant(kind: ResponseKind, value: object) -> str:
+    """What to give in place of a value that is not allowed, where that is clear."""
+    if value is None:
+        return "; where nothing was answered, give outcome='omitted', and outcome='invalid' where the answer could not be read"
+    if isinstance(value, list):
+        return "; give the tuple in place of the list" if kind.allows(tuple(cast("list[Any]", value))) else ""
+    written = str(value) if isinstance(value, int | str) else ""
+    parsed = kind.parse(written)
+    return "" if parsed is None else f"; a written answer {written[:60]!r} stands for {parsed!r}, which percept.ask.kind.parse gives"
 
 
 def answers_of(

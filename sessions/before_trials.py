@@ -15,7 +15,7 @@ from ..core.locale import sentence
 from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
 from ..paradigms.identity import canonical, trial_seed
 from ..stimuli import Stimulus
-from .agent_checks import check_episode
+from .agent_checks import check_episode, check_response
 from .participant_flow import NotPassedError, Scores, practise, result_of
 from .record.events import Event
 from .session import Session
@@ -197,7 +197,8 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
         episode.attach(replies)
     judged: list[Judged] = []
     for step in steps:
-        response = await episode.step(step.shown_after(last_verdict(judged) or "missed"))
+        percept = step.shown_after(last_verdict(judged) or "missed")
+        response = check_response(percept, await episode.step(percept), step.index + 1)
         if response is not None and step.percept.ask is not None:
             judged.append(judge(step.percept.ask, step.truth, response))
     episode.finish()

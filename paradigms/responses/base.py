@@ -174,8 +174,16 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def question(self) -> str:
-        """The words of the question at the moment of asking; never hints at the answer."""
+        """The words of the question at the moment of asking; never hints at the answer.
+
+        They are for readers: places count from 1 in them, and from 0 in the value of a ``Response`` (:meth:`allowed_values`). :meth:`parse` turns an answer
+        that follows these words into that value.
+        """
         raise NotImplementedError
+
+    def allowed_values(self) -> str:
+        """The values that a ``Response`` to this question can have, in words, with what counts from where."""
+        return f"what parse() makes of a written answer ({self.question()})"
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         """How to answer, for the instructions: what to press and click (in a language of people; English where it is not spoken), or what to write."""

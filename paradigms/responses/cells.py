@@ -91,6 +91,12 @@ class Cells(ResponseKind):
         many = "1 cell" if self.take == 1 else f"{self.take} different cells"
         return f"Answer with {many}, each as row,column from 1,1 (top left) to {self.grid},{self.grid} (bottom right), separated by semicolons."
 
+    def allowed_values(self) -> str:
+        return (
+            f"a tuple of {self.take} different whole numbers from 0 to {self.grid**2 - 1} (cells count from 0, row by row, "
+            f"so 1,1 in the words of the question is 0 here, and {self.grid},{self.grid} is {self.grid**2 - 1})"
+        )
+
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question().replace(f"with {'1 cell' if self.take == 1 else f'{self.take} different cells'}", "with as many cells as you are asked for")

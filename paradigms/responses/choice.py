@@ -237,6 +237,11 @@ class Choice(ResponseKind):
             return f"Answer with one number from 1 to {self.options}."
         return "Answer with one of: " + ", ".join(self.labels) + "."
 
+    def allowed_values(self) -> str:
+        if isinstance(self.options, int):
+            return f"a whole number from 0 to {self.options - 1} (places count from 0, so 1 in the words of the question is 0 here)"
+        return f"one of the texts {', '.join(map(repr, self.values))}"
+
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         # Words that are seen differ from trial to trial, and are not to be known before: these texts do not name them.
         if reader == "words":

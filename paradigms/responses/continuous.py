@@ -109,6 +109,9 @@ class Continuous(ResponseKind):
         steps = "" if self.step == 1 else f" in steps of {self.step}"
         return f"Answer with {what}: one whole number from 0 to {self.period - self.step}{steps}."
 
+    def allowed_values(self) -> str:
+        return f"a whole number of degrees from 0 to {self.period - self.step}{'' if self.step == 1 else f' in steps of {self.step}'}"
+
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             named = ""

@@ -109,6 +109,10 @@ class Rating(ResponseKind):
         return f"Answer with one whole number from {self.first} to {self.to}{means}."
 
     @override
+    def allowed_values(self) -> str:
+        return f"a whole number from {self.first} to {self.to}"
+
+    @override
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question()

@@ -134,6 +134,15 @@ class SerialOrder(ResponseKind):
         middles = (f"{n} at {round((x0 + x1) / 2 / 0.96)},{round((y0 + y1) / 2 / 0.96)}" for n, (x0, y0, x1, y1) in enumerate(self.areas, start=1))
         return f". Their middles, in percent of the picture from the left and from the top: {'; '.join(middles)}"
 
+    def allowed_values(self) -> str:
+        many = f"1 to {self.most}" if self.free else str(self.take)
+        different = "" if self.repeats else "different "
+        unknown = ", or None for an item that is not known" if self.unknown else ""
+        if isinstance(self.options, int):
+            places = f"{different}whole numbers from 0 to {self.options - 1}{unknown}"
+            return f"a tuple of {many} {places} (places count from 0, so 1 in the words of the question is 0 here)"
+        return f"a tuple of {many} {different}texts, each one of {', '.join(map(repr, self.values))}{unknown}"
+
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return f"Answer with as many items as you are asked for, in the order that is asked for, separated by spaces: {self._each()}."

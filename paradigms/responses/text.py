@@ -71,6 +71,10 @@ class TypedText(ResponseKind):
         unknown = f" Write {UNKNOWN} if you do not know." if self.unknown else ""
         return f"Answer with one {self._sort} of at most {self.most} {'digits' if self.characters == 'digits' else 'characters'} and nothing else.{unknown}"
 
+    def allowed_values(self) -> str:
+        unknown = f", or '{UNKNOWN}' for one that is not known" if self.unknown else ""
+        return f"a text of 1 to {self.most} of the characters {self.alphabet!r}, with no space at either end{unknown}"
+
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
         if reader == "words":
             return self.question()

@@ -102,7 +102,7 @@ class Giving(Saying):
         (3, r"the agent gave 3 \(int\) in step \d+; expected a Response, such as Response\(3\), or None where nothing is asked"),
         ({"answer": 3}, r"the agent gave \{'answer': 3\} \(dict\) in step \d+; expected a Response, or None where nothing is asked"),
         (None, r"the agent did not answer in step \d+"),
-        (Response({1}), r"the agent answered \{1\} \(set\) in step \d+; the value of a Response is a whole number"),  # type: ignore[arg-type]
+        (Response({1}), r"the agent answered \{1\} \(set\) in step \d+; allowed is a whole number from 0 to 8"),  # type: ignore[arg-type]
         (Response(1, outcome="right"), r"the agent gave the outcome 'right' \(str\) in step \d+; there are answered, omitted, invalid"),  # type: ignore[arg-type]
         (Response(1, rt_ms="fast"), r"the reaction time 'fast' \(str\)"),  # type: ignore[arg-type]
         (Response(1, notes=["late"]), r"the agent gave notes \['late'\] \(list\)"),  # type: ignore[arg-type]
@@ -279,19 +279,26 @@ def test_an_agent_of_another_package_is_one_small_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_package_is_named_and_hinders_nobody_else(tmp_path: Path) -> None:
-    """A misspelt method in a package of somebody else is a sentence at the command line; agents that ship go on."""
+@pytest.mark.parametrize(
+    ("written", "misspelt", "told"),
+    [
+        ("def start", "def strat", "Parrot.strat is nearly 'start'"),
+        ('role="yardstick"', 'role="yardstik"', "the role of the kind 'parrot' is 'yardstik'; did you mean 'yardstick'?"),
+    ],
+)
+def test_a_broken_package_is_named_and_hinders_nobody_else(tmp_path: Path, written: str, misspelt: str, told: str) -> None:
+    """A mistake in a package of somebody else is a sentence at the command line; agents that ship go on."""
     site = tmp_path / "site"
     folder = site / "broken-1.0.dist-info"
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
     (folder / "entry_points.txt").write_text("[spanlab.agents]\nparrot = parrot:Parrot\n", encoding="utf-8")
-    text = documented()["perseverator.py"].replace("perseverator", "parrot").replace("Perseverator", "Parrot").replace("def start", "def strat")
+    text = documented()["perseverator.py"].replace("perseverator", "parrot").replace("Perseverator", "Parrot").replace(written, misspelt)
     (site / "parrot.py").write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(site)}
     said = subprocess.run(command("replay", "vsr", "--agent", "parrot", "--trials", "1"), env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert said.returncode == 1
-    assert "the agent 'parrot' of broken cannot be loaded (Parrot.strat is nearly 'start'" in " ".join(said.stderr.split())
+    assert f"the agent 'parrot' of broken cannot be loaded ({told}" in " ".join(said.stderr.split())
     assert "Traceback" not in said.stderr
     subprocess.run(command("replay", "vsr", "--agent", "chance", "--trials", "1"), env=environment, cwd=tmp_path, check=True, capture_output=True)
     assert json.loads(next((tmp_path / "data").glob("*/session.json")).read_text(encoding="utf-8"))["agent"] == "chance"

@@ -250,7 +250,7 @@ def test_a_recorded_session_scored_again_gives_the_same_table(taken: functools._
 def test_what_was_recorded_comes_back_with_invalid_and_missing_answers_feedback_and_times(tmp_path: Path) -> None:
     file = tmp_path / "gonogo.yaml"
     file.write_text(GO_NOGO, encoding="utf-8")
-    replies = [Response("x", 312.25), Response(None, outcome="omitted"), Response("?", 99.0)]
+    replies = [Response("x", 312.25), Response(None, outcome="omitted"), Response(None, 99.0, "?", "invalid")]
     original = take(tmp_path, load_paradigm(file), Saying(lambda percept, number: replies[number % 3]), 9)
     again = take(tmp_path, load_paradigm(file), recorded_agent(f"recorded:{original.folder}"), original.plan, original.seed)
     pd.testing.assert_frame_equal(lasting(again.folder, without=WHO), lasting(original.folder, without=WHO))
