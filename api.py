@@ -371,7 +371,7 @@ def figure(
     wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value)
     loaded = _load(paths, exclude, practice, pilot)
     drawing = declared.draw(loaded, wish)
-    return replace(drawing, notes=(*loaded.notes, *drawing.notes))
+    return replace(drawing, notes=(*loaded.cautions, *loaded.notes, *drawing.notes))
 
 
 @_for_python

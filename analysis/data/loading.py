@@ -16,6 +16,7 @@ from ...sessions.record.reader import COLUMNS as RECORDED
 from ...sessions.record.reader import read_session
 from .coding import decoded
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
+from .oddities import refuse_nameless
 from .scoring import NEEDED, Scored, score_table
 from .sessions import SessionFacts, SpanFacts, gather
 from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
@@ -58,6 +59,11 @@ class Data:
     problems: tuple[str, ...] = ()
     exclusions: Exclusions | None = None
     spans: tuple[SpanFacts, ...] = ()
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What looks like a mistake in the data and was used all the same, in plain sentences."""
+        return self.scored.cautions
 
 
 def load(
@@ -179,6 +185,7 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
     missing = [name for name in NEEDED if name not in table.column_names]
     if missing:
         raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (docs/record.md lists the columns)")
+    refuse_nameless(file, table)
     return table
 
 

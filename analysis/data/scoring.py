@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coding import NO, YES, apart, coded, groups, packed
+from .oddities import ANSWERED, Oddities, contradiction, oddities_of
 from .ratings import score_halves, with_confidence
 
 if TYPE_CHECKING:
@@ -50,11 +51,13 @@ class Scored:
     items : one row per scored item, ``correct`` 0.0 or 1.0, ``participant`` empty for machines, ``unit_trial`` one whole number per trial (-1: unknown)
     intrusions : answers that were not asked for (free recall); no items, so in no accuracy
     notes : what was left out or mended, in plain sentences; empty when all rows were used as they are
+    cautions : what looks like a mistake in the table and was used all the same, in plain sentences
     """
 
     items: pd.DataFrame
     intrusions: pd.DataFrame
     notes: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:
@@ -75,7 +78,8 @@ class Scored:
         by_paradigm = {}
         for number, name in enumerate(names):
             items = self.items.iloc[where[number]] if runs else self.items[codes == number]
-            by_paradigm[name] = Scored(items.reset_index(drop=True), self.intrusions[self.intrusions["paradigm"] == name], self.notes)
+            intrusions = self.intrusions[self.intrusions["paradigm"] == name]
+            by_paradigm[name] = Scored(items.reset_index(drop=True), intrusions, self.notes, self.cautions)
         return by_paradigm
 
 
@@ -89,16 +93,21 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
 
     Practice and pilot rows are left out unless asked for; warm-up questions of chat models, and decisions for which nothing need be held (set size 0), always.
     Duplicates count once; omitted and invalid answers are wrong; rows without a score are left out.
-    Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, never an error.
+    Every such decision is counted in ``notes``. Missing columns and an empty table give notes too, and no error.
 
     Parameters
     ----------
     responses : the response table of one or many sessions (columns as in ``sessions.record.COLUMNS``)
+
+    Raises
+    ------
+    SpanLabError
+        when rows contradict each other: two answers to the same item of the same trial.
     """
     given = [responses]
     del responses  # a long table is not kept twice
     scored, left_out = sort_rows(given.pop(), include_practice=include_practice, include_pilot=include_pilot)
-    return Scored(scored.items, scored.intrusions, left_out.sentences())
+    return Scored(scored.items, scored.intrusions, left_out.sentences(), left_out.oddities.sentences())
 
 
 def has_blocks(items: pd.DataFrame) -> bool:
@@ -115,14 +124,17 @@ class LeftOut:
     rows : in all
     columns : that the table has
     counts : of rows, by the reason (a key of :data:`REASONS`)
+    oddities : what looks like a mistake, and was used all the same
     """
 
     rows: int = 0
     columns: frozenset[str] = frozenset()
     counts: Mapping[str, int] = field(default_factory=dict)
+    oddities: Oddities = field(default_factory=Oddities)
 
     def __add__(self, other: LeftOut) -> LeftOut:
-        return LeftOut(self.rows + other.rows, self.columns | other.columns, Counter(self.counts) + Counter(other.counts))
+        counts = Counter(self.counts) + Counter(other.counts)
+        return LeftOut(self.rows + other.rows, self.columns | other.columns, counts, self.oddities + other.oddities)
 
     def sentences(self) -> tuple[str, ...]:
         """The same in words; empty when all rows were used unchanged."""
@@ -150,7 +162,6 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "pilot used": ("pilot row", "included on request."),
     "warm_up": ("warm-up row", "left out: questions put before those that count, in the same conversation."),
     "twice": ("duplicate row", "counted once."),
-    "clash": ("row", "left out because the same item had been answered differently before in the same session."),
     "idle": ("decision", "that needed no memory (set size 0) left out."),
     "confidence": ("rating", "of confidence put beside the answer before."),
     "halves": ("rating", "scored as an answer, by the half of the scale in which it lies."),
@@ -170,6 +181,7 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     rows, columns = len(responses), frozenset(map(str, responses.columns))
     table = _typed(responses, left_out)
     del responses
+    oddities = oddities_of(table)
     for name, wanted in (("practice", include_practice), ("pilot", include_pilot)):
         marked = table[name]
         if marked.any():
@@ -199,7 +211,7 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
         items, failed = items[~unknown], failed[~unknown]
     if failed.any():
         items = items.assign(correct=items["correct"].mask(failed, 0.0).astype(float))
-    return Scored(_sorted_out(items), _sorted_out(intrusions), ()), LeftOut(rows, columns, left_out)
+    return Scored(_sorted_out(items), _sorted_out(intrusions), ()), LeftOut(rows, columns, left_out, oddities)
 
 
 def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
@@ -293,7 +305,13 @@ def _each(column: pd.Series, function: Callable[[object], object], kind: type) -
 
 
 def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
-    """Each item of each trial once: the same row read twice is dropped, and so is a second, different answer to the same item (counted apart)."""
+    """Each item of each trial once: the same row read twice is dropped.
+
+    Raises
+    ------
+    SpanLabError
+        when two rows of the same item differ in what was answered, or in how it was scored or timed.
+    """
     import pandas as pd
 
     numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be distinguished
@@ -306,15 +324,15 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
         item = packed([item + 1, codes], [int(item.max()) + 2, size], sort=False)
     if not (pd.Series(item).duplicated().to_numpy() & numbered).any():
         return table
-    answer = _each(table["answer"] if "answer" in table.columns else table["correct"], str, str)
-    work = pd.DataFrame({"item": item, "answer": answer.to_numpy()})
+    work = pd.DataFrame({"item": item} | {name: apart(table[name])[0] for name in ANSWERED if name in table.columns})
     again = work.duplicated().to_numpy() & numbered
     clash = work[~again].duplicated("item").to_numpy() & numbered[~again]
+    if clash.any():
+        other = int(np.flatnonzero(~again)[clash][0])
+        raise contradiction(table.iloc[int(np.argmax(item == item[other]))], table.iloc[other], int(clash.sum()))
     if again.any():
         left_out["twice"] = int(again.sum())
-    if clash.any():
-        left_out["clash"] = int(clash.sum())
-    return table[~again][~clash]
+    return table[~again]
 
 
 def _sorted_out(table: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -65,6 +65,7 @@ def compare(
     options: Options = Options(),
     conversations: Sequence[Mapping[str, str]] = (),
     folder: Folder | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Path:
     """Compare data: read them, draw the effects that they show beside published human curves, and write ``report.html``.
 
@@ -75,6 +76,7 @@ def compare(
     conversations : pages with conversations of chat models that stand in ``out`` by now: ``session``, ``agent``, ``account`` (a sentence on what the session
         took), ``href`` (empty when there is no page), ``trial`` and ``problem`` of each
     folder : that of an earlier report, in which figures that have not changed are not drawn again
+    say : gets what looks like a mistake in the data and was used all the same
 
     Returns
     -------
@@ -89,6 +91,8 @@ def compare(
     if not paths:
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
     data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules, spans_suffice=True)
+    for caution in data.cautions:
+        say(caution)
     folder = folder or Folder(Path(out))
     commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins)
     report = folder.path / "report.html"
@@ -166,7 +170,7 @@ def _notes(data: Data, names: Sequence[str], spans: int) -> list[Note]:
     spans : adaptive sessions in the table of spans
     """
     adaptive = {one.left_out for one in data.spans}
-    notes = [Note(text, warning=True) for text in data.problems if text not in adaptive]
+    notes = [Note(text, warning=True) for text in (*data.cautions, *data.problems) if text not in adaptive]
     if not names and not spans:
         notes.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
     if spans and names:

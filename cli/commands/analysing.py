@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -80,6 +81,7 @@ def figure(
     )
     sheet = sheet_for(width, theme, title, letters, dpi)
     loaded = _load_for(declared, data, practice, pilot, exclude, workers, scheduler)
+    caution(loaded)
     drawn = declared.draw(loaded, wish)
     if output is None:
         _print(drawn.shown)
@@ -112,6 +114,7 @@ def scores(
     from ...analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
 
     loaded = _load(data, practice, pilot, exclude)
+    caution(loaded)
     table = table_of(loaded.scored, human=loaded.human, against=against)
     if len(table):
         print("Difference from people: A of slopes, B of means; 0 is as people are. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
@@ -180,6 +183,12 @@ def _write(table: pd.DataFrame, output: Path) -> None:
     except OSError as error:
         raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
     print(output)
+
+
+def caution(data: Data) -> None:
+    """Print what looks like a mistake in the data to the error stream."""
+    for text in data.cautions:
+        print(f"NOTE {text}", file=sys.stderr)
 
 
 def _tell(notes: list[str]) -> None:

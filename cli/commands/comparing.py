@@ -45,7 +45,7 @@ def compare(
 def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Path:
     from ...analysis.report.page import compare as write
 
-    return write(data, output, options, _conversations(data, output), **more)
+    return write(data, output, options, _conversations(data, output), say=lambda text: print(f"NOTE {text}", file=sys.stderr, flush=True), **more)
 
 
 def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from ...core.registry import nearest
 from ...core.version import __version__
 from ..exclusion_file import ExcludeOption
 from ..options import progress_bar
-from .analysing import DATA_HELP, MarginOption, PilotOption, PracticeOption
+from .analysing import DATA_HELP, MarginOption, PilotOption, PracticeOption, caution
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -189,6 +189,7 @@ def _methods_of(paths: list[Path], rules: tuple[Rule, ...], practice: bool, pilo
     from ...analysis.report.methods import methods as text_of
 
     loaded = load(paths, include_practice=practice, include_pilot=pilot, rules=rules)
+    caution(loaded)
     if not loaded.scored.parts:
         raise SpanLabError("nothing is left to describe" + (": " + " ".join(loaded.scored.notes) if loaded.scored.notes else ""))
     folders = tables_and_folders(paths)[1]
@@ -270,6 +271,7 @@ def _fitted(
     from ...analysis.stats.power import from_model
 
     loaded = load(data, rules=read_rules(exclude))
+    caution(loaded)
     there = sorted(loaded.scored.parts)
     name = paradigm or (there[0] if len(there) == 1 else "")
     if not name:

@@ -11,7 +11,7 @@ import typer
 from ...api import read_rules
 from ...core.errors import SpanLabError
 from ..exclusion_file import ExcludeOption
-from .analysing import DataArgument, MarginOption, PilotOption, PracticeOption
+from .analysing import DataArgument, MarginOption, PilotOption, PracticeOption, caution
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def stats(
     loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude))
     for problem in loaded.problems:
         print(problem, file=sys.stderr)
+    caution(loaded)
     scored, tables = loaded.scored, {name: [] for name in _TABLES}
     if loaded.exclusions is not None:
         print("Left out by rule", *(f"  {note}" for note in loaded.exclusions.notes), "", sep="\n")

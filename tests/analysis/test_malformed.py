@@ -125,7 +125,6 @@ FAULTS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "trials in words": some(THIRD, trial="first"),
     "endless trials": some(THIRD, trial=math.inf),
     "every row twice": lambda data: pd.concat([data, data], ignore_index=True),
-    "the same items answered otherwise": lambda data: pd.concat([data, data.assign(answer='"other"', correct=False)], ignore_index=True),
     "two versions of a paradigm": some(THIRD, paradigm_version=2, paradigm_hash="other", trial_id="of the other"),
     "two generators": some(THIRD, generator="published"),
     "records of two versions": lambda data: pd.concat(
@@ -256,7 +255,6 @@ def test_odd_data_get_a_note_and_never_an_error(fault: str) -> None:
         ("endless trials", "values of trial that cannot be"),
         ("scores that are none", "rows without a score left out"),
         ("every row twice", "duplicate rows counted once"),
-        ("the same items answered otherwise", "had been answered differently before"),
     ],
 )
 def test_what_is_odd_is_counted_and_said(fault: str, said: str) -> None:

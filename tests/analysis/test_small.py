@@ -26,7 +26,7 @@ SMALL: dict[str, Callable[[], pd.DataFrame]] = {
     "one trial": lambda: person().groupby("trial").get_group(1),
     "one answer": lambda: person().head(1),
     "four columns": lambda: person()[["participant", "agent", "paradigm", "correct"]],
-    "three columns": lambda: person()[["agent", "paradigm", "correct"]],
+    "four columns of a machine": lambda: person().assign(agent_kind="network")[["agent_kind", "agent", "paradigm", "correct"]],
     "a person and a trial of a network": lambda: mixed(person(), responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=1)),
     "one question with two answers": lambda: person(paradigm="cd", chance=0.5).head(1).assign(correct_answer='"same"', answer='"same"'),
 }

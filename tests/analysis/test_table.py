@@ -11,6 +11,7 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.effects.curves import accuracy, intrusions, overall, primacy_recency, unplaced
+from spanlab.core.errors import SpanLabError
 
 ALWAYS = lambda length, position: 1.0  # noqa: E731
 HALF = lambda length, position: 0.5  # noqa: E731
@@ -75,11 +76,10 @@ def test_duplicates_count_once() -> None:
     pd.testing.assert_frame_equal(overall(scored), overall(table))
 
 
-def test_a_second_different_answer_to_the_same_item_is_left_out_and_said() -> None:
+def test_a_second_different_answer_to_the_same_item_is_refused() -> None:
     table = responses(ALWAYS)
-    scored = score_table(mixed(table, changed(table.iloc[:1], slice(0, 1), answer="7", correct=False)))
-    assert overall(scored)["mean"].item() == 1
-    assert "1 row left out because the same item had been answered differently" in scored.notes[0]
+    with pytest.raises(SpanLabError, match="has answer 3 in one row and 7 in another"):
+        score_table(mixed(table, changed(table.iloc[:1], slice(0, 1), answer="7", correct=False)))
 
 
 def recall(**columns: Any) -> pd.DataFrame:
