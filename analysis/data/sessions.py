@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from ...sessions.record.reader import (
     staircase_of,
 )
 from ...sessions.record.staircase import describe_span
+from .conduct import Conduct, conduct_of
 from .scoring import plural
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class SessionFacts:
     changing : whether instructions change with the conditions, so that those here are only the first trial's
     protocol : what practice and memory somebody had, for people and chat models; empty for others
     browser : where it was taken at a page in one; empty for all others
+    conduct : how it went, as its events tell; of what has none, nothing went wrong
     """
 
     folder: Path
@@ -100,6 +102,7 @@ class SessionFacts:
     changing: bool = False
     protocol: str = ""
     browser: str = ""
+    conduct: Conduct = field(default_factory=Conduct)
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,10 @@ def span_facts(head: Head) -> SpanFacts:
     declared = session.get("adaptive")
     rule: Mapping[str, Any] = declared if isinstance(declared, Mapping) else {}
     return SpanFacts(
-        facts=facts_of(head, len(staircase.levels) if staircase is not None else 0, min(starts, default=""), _timing(events)),
+        facts=replace(
+            facts_of(head, len(staircase.levels) if staircase is not None else 0, min(starts, default=""), _timing(events)),
+            conduct=conduct_of(session, events),
+        ),
         conditions=_shared_levels(session),
         factor=str(rule.get("factor") or "level").replace("_", " "),
         start=float(rule.get("start") or 0),
@@ -281,12 +287,14 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
         try:
             events = read_events(head.folder)
             timing, failed = _timing(events), Counter(failed_trials(events).values())
+            conduct = conduct_of(head.session, events)
         except SpanLabError as error:
-            timing, failed = None, None
+            timing, failed, conduct = None, None, Conduct()
             problems.append(f"Timing unknown: {error}")
         real = table[~table["practice"].fillna(False).astype(bool)] if "practice" in table.columns else table
         started = table["started_at"].dropna() if "started_at" in table.columns else []
-        facts = facts_of(head, int(real["trial"].nunique()) if "trial" in real.columns else 0, str(min(started)) if len(started) else "", timing, failed)
+        trials = int(real["trial"].nunique()) if "trial" in real.columns else 0
+        facts = replace(facts_of(head, trials, str(min(started)) if len(started) else "", timing, failed), conduct=conduct)
         problems += unfinished(facts)
         sessions.append(facts)
         tables.append(table.assign(session=head.name))

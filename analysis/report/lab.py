@@ -1,13 +1,14 @@
-"""How the data came about, for the report: timing verdicts of sessions at a window, and exclusions."""
+"""How the data came about, for the report: what spoils the rest, timing verdicts of sessions at a window, and exclusions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...core.agent_kinds import SIMULATED
+from ...core.agent_kinds import PARTICIPANT, SIMULATED, kind_named
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ..data.exclusions import Exclusions
 from ..data.numbers import number, whole
 from ..data.scoring import plural
@@ -17,7 +18,90 @@ from ..data.timing import IN_BROWSERS, session_timing, verdict
 from .commands import Commands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
+from .text import unequal_protocols
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICTS = (
+    VerdictRule(
+        name="timing did not pass",
+        says=("The timing of … did not pass",),
+        rests_on="the verdict on the timing of each session at a window or page",
+        says_no_when="all of these sessions pass",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_sessions_off_plan_stand_at_the_top",
+            "tests/analysis/report/test_spoilers.py::test_sessions_on_plan_are_not_mentioned",
+        ),
+    ),
+    VerdictRule(
+        name="practice, quiz or checks not passed",
+        says=("Practice, a quiz or attention checks were not passed in …",),
+        rests_on="the last verdicts of practice and quiz in each person's record, and the attention checks in it",
+        says_no_when="every practice and quiz was passed at last, and every attention check was answered correctly",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_people_who_did_not_pass_are_named",
+            "tests/analysis/report/test_spoilers.py::test_people_who_passed_are_not_mentioned",
+        ),
+    ),
+    VerdictRule(
+        name="cut off or interrupted",
+        says=("Trials were cut off, or the session was interrupted, in …",),
+        rests_on="trials in a person's record that were cut off (a pause, a hidden or reloaded page), and sessions that were resumed",
+        says_no_when="no trial was cut off and no session was resumed",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_cuts_and_reloads_are_named",
+            "tests/analysis/report/test_spoilers.py::test_undisturbed_sessions_are_not_mentioned",
+        ),
+    ),
+    VerdictRule(
+        name="a single participant",
+        says=("A single person took part…: nothing here says how people differ",),
+        rests_on="the number of people in each paradigm",
+        says_no_when="every paradigm has two people or more, or none",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_a_single_person_is_said_to_be_one",
+            "tests/analysis/report/test_spoilers.py::test_two_people_or_none_are_not",
+        ),
+    ),
+    VerdictRule(
+        name="simulated people",
+        says=("…: no person answered there, or pressed a key",),
+        rests_on="the kind of agent of each answer",
+        says_no_when="no answer is a simulated participant's",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_simulated_participants_are_not_people",
+            "tests/analysis/report/test_spoilers.py::test_people_and_models_are_not_called_simulated",
+        ),
+    ),
+    VerdictRule(
+        name="share of unread answers",
+        says=("Answers that could not be read, or were not allowed, count as wrong: … of all answers",),
+        rests_on="the share of invalid answers of each answerer",
+        says_no_when="nobody has 5% of such answers or more",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_a_share_of_unread_answers_is_named",
+            "tests/analysis/report/test_spoilers.py::test_an_unread_answer_now_and_then_is_not_mentioned",
+        ),
+    ),
+    VerdictRule(
+        name="unequal practice and memory",
+        says=(
+            "Not everybody had the same practice and memory of earlier trials in …",
+            "Practice and memory: …",
+        ),
+        rests_on="practice, its feedback, worked examples and conversations of people and chat models in each paradigm",
+        says_no_when="people, and people and models, had the same",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_unequal_protocols_are_named",
+            "tests/analysis/report/test_spoilers.py::test_equal_protocols_are_not_mentioned",
+        ),
+    ),
+)
+
+#: From this share of answers that could not be read, a page says so at its top.
+UNREAD = 0.05
+_NAMED = 6
 #: What a damaged record may raise; one session must not hide the others.
 _DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError)
 
@@ -72,6 +156,85 @@ def _timed(facts: SessionFacts) -> Timed:
     except _DAMAGE as error:
         return Timed(facts.name, who, "unknown", f"its timing is unknown ({error})", ())
     return Timed(facts.name, who, "pass" if judged.holds else "look", judged.numbers, judged.look)
+
+
+def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: TimingPart | None) -> list[str]:
+    """What spoils the rest of a page, a sentence for each kind of fault; nothing where nothing does.
+
+    Parameters
+    ----------
+    sessions : all that the page rests on
+    items : scored items, with everybody called as in figures
+    timing : the verdicts on their timing
+    """
+    people = [facts for facts in sessions if facts.kind == PARTICIPANT.name]
+    return [
+        *_unheld(timing),
+        *_of_people(
+            "Practice, a quiz or attention checks were not passed",
+            ", which are in every figure",
+            {facts.name: (facts.participant, facts.conduct.missed) for facts in people},
+        ),
+        *_of_people("Trials were cut off, or the session was interrupted,", "", {facts.name: (facts.participant, facts.conduct.upsets) for facts in people}),
+        *_alone(items),
+        *_simulated(items),
+        *_unread(items),
+        *_unequal(sessions),
+    ]
+
+
+def _unheld(timing: TimingPart | None) -> list[str]:
+    """That displays were not shown as planned, or that nobody knows."""
+    off = [session for session in timing.sessions if session.verdict != "pass"] if timing is not None else []
+    if timing is None or not off:
+        return []
+    unknown = sum(session.verdict == "unknown" for session in off)
+    of = f"{len(off)} of {plural(len(timing.sessions), 'session')}"
+    tail = f" (of {unknown} it is unknown)" if unknown else ""
+    return [f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing says what to look at."]
+
+
+def _of_people(what: str, remark: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
+    """What went wrong in sessions of people, by session."""
+    wrong = [f"{who} ({', '.join(words)})" for who, words in faults.values() if words]
+    return [f"{what} in {len(wrong)} of {plural(len(faults), 'session')} of people{remark}: {_some(wrong)}."] if wrong else []
+
+
+def _alone(items: pd.DataFrame) -> list[str]:
+    """That only one person took a paradigm."""
+    people = items.loc[items["agent_kind"] == PARTICIPANT.name].groupby("paradigm", observed=True)["participant"].nunique()
+    single = sorted(map(str, people.index[people == 1]))
+    where = "" if len(single) == len(people) else f" in {listed(single)}"
+    return [f"A single person took part{where}: nothing here says how people differ, or what others would do."] if single else []
+
+
+def _simulated(items: pd.DataFrame) -> list[str]:
+    """That simulated participants are among the data."""
+    kinds = items[["agent", "agent_kind"]].drop_duplicates()
+    names = sorted(str(name) for name, kind in kinds.itertuples(index=False, name=None) if kind_named(str(kind)).role == "stand-in")
+    return [f"{listed(names)}: no person answered there, or pressed a key."] if names else []
+
+
+def _unread(items: pd.DataFrame) -> list[str]:
+    """Who gave answers that could not be read, or that were not allowed, more often than now and then."""
+    share = items["outcome"].eq("invalid").groupby(items["agent"].astype(str)).mean()
+    many = [f"{name} {100 * value:.0f}%" for name, value in share[share >= UNREAD].sort_values(ascending=False).items()]
+    return [f"Answers that could not be read, or were not allowed, count as wrong: {_some(many)} of all answers."] if many else []
+
+
+def _unequal(sessions: Sequence[SessionFacts]) -> list[str]:
+    """The paradigms in which people and chat models, or people among themselves, had other practice or memory."""
+    names = sorted({facts.paradigm for facts in sessions})
+    unequal = [name for name in names if unequal_protocols([facts for facts in sessions if facts.paradigm == name])]
+    return (
+        [f"Not everybody had the same practice and memory of earlier trials in {listed(unequal)}: its part of the page says who had what."] if unequal else []
+    )
+
+
+def _some(words: Iterable[str]) -> str:
+    """The first few of some words, and how many more there are."""
+    words = list(dict.fromkeys(words))
+    return ", ".join(words[:_NAMED]) + (f" and {len(words) - _NAMED} more" if len(words) > _NAMED else "")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..nback.published import REFERENCE
 from ..stats.margins import Margin
 from .commands import Commands
 from .folder import Folder, names_of_files
-from .lab import exclusion_part, timing_part
+from .lab import exclusion_part, spoilers, timing_part
 from .overview import leaderboard, overview
 from .paradigm import Part, anchor_of, numbers_of, part_of
 from .scores import compared
@@ -127,6 +127,8 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     first = overview(numbers, differences, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
     spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
     every = (*data.sessions, *(one.facts for one in spans))
+    timing = timing_part(every, commands)
+    spoilt = [Note(text, warning=True) for text in spoilers(every, items, timing)]
     title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
@@ -145,12 +147,12 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
-        notes=[*shared, *_notes(data, names, len(spans))],
+        notes=[*spoilt, *shared, *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
         excluded=exclusion_part(data.exclusions, folder),
         spans=spans_part(spans, folder, bool(options.rules)),
-        timing=timing_part(every, commands),
+        timing=timing,
         resamples=RESAMPLES,
         nback_reference=REFERENCE,
         references=sorted({reference for part in parts for reference in part.references}),

@@ -252,9 +252,16 @@ def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None
     """What practice and memory people and chat models had: a warning where these are not the same."""
     alike = protocols_of(sessions, names)
     protocols = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in alike.items())
+    models, unequal = any({*who} - {"people"} for who in alike.values()), unequal_protocols(sessions)
+    return [Note(f"Practice and memory: {protocols}.", warning=unequal)] if models or unequal else []
+
+
+def unequal_protocols(sessions: Sequence[SessionFacts]) -> bool:
+    """Whether people had other practice or memory of earlier trials than chat models, or than other people."""
+    alike = protocols_of(sessions)
     people = {what for what, who in alike.items() if "people" in who}
     models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if {*who} - {"people"}}
-    return [Note(f"Practice and memory: {protocols}.", warning=bool(people and models and people != models))] if models else []
+    return len(people) > 1 or bool(people and models and people != models)
 
 
 def _span(cells: pd.DataFrame) -> str:
