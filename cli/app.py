@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Protocol, runtime_checkable
 
@@ -42,6 +44,12 @@ app.add_typer(import_app, name="import")
 app.add_typer(export_app, name="export")
 
 
+@functools.cache
+def _command() -> Callable[..., object]:
+    """All commands, made once in a process: it takes longer than most of them."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line: every foreseen problem becomes one clear sentence on stderr and a non-zero exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -52,7 +60,7 @@ def main() -> None:
         for argument in sys.argv[1:]:
             if any("\ud800" <= sign <= "\udfff" for sign in argument):
                 raise SpanLabError(f"the argument {argument!a} is not UTF-8 text; give the file or the person another name")
-        app(standalone_mode=False, prog_name="spanlab")
+        _command()(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:
         _stop(str(error), 1)
     except KeyboardInterrupt:

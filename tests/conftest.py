@@ -27,6 +27,7 @@ import pytest
 from command_line import Run, command_line, make_things
 from hypothesis import settings
 from longest import LONGEST
+from sampled_cases import mark_others_slow
 from x_server import x_server
 
 from spanlab.sessions.record import writer as recorder
@@ -111,8 +112,10 @@ settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
 
 
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, the others in their order."""
+    """Sampled tests keep a few cases in the quick part; the longest files come first, the others in their order."""
+    mark_others_slow(items)
     place = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.relative_to(REPOSITORY / "tests").with_suffix("").as_posix(), len(LONGEST)))
 

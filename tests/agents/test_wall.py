@@ -179,6 +179,7 @@ def reachable(value: Any) -> Iterator[Any]:
                 waiting.append(getattr(one, name, None))
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("batches", [False, True], ids=["steps", "batches"])
 @pytest.mark.parametrize("name", [*PARADIGMS, *OWN])
 def test_nothing_that_an_agent_is_handed_leads_to_the_truth(tmp_path: Path, name: str, batches: bool) -> None:
@@ -273,6 +274,7 @@ def same_where_it_looks_the_same(name: str, seed: int, which: int) -> None:
         assert len(percepts) == len(words) == 1
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PARADIGMS)
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**53), which=st.integers(0, 10**6))
@@ -348,6 +350,7 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
     return found
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("questions", [600, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*PARADIGMS, "answers"])
 def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str, questions: int) -> None:

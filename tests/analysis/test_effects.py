@@ -137,6 +137,7 @@ def free_recalls() -> pd.DataFrame:
     return together(*(recall(shown, answer, number) for number, answer in enumerate(answers, start=1)), recall([1, 2], [2, 1], 5), recall([1, 2], [1, 2], 6))
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_planted_effects_come_back(name: str) -> None:
     data, expected, paradigm = PLANTED[name]

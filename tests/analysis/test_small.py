@@ -32,6 +32,7 @@ SMALL: dict[str, Callable[[], pd.DataFrame]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", [pytest.param(".csv", marks=pytest.mark.slow), ".parquet"])
 @pytest.mark.parametrize("name", SMALL)
 def test_small_tables_are_compared(name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

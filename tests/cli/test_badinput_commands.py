@@ -112,6 +112,7 @@ MISTAKES: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(("typed", "said"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
 def test_a_mistake_is_one_clear_sentence(run: Run, things: None, typed: str, said: str) -> None:
     arguments = [argument.strip("'") for argument in typed.split()]
@@ -321,6 +322,7 @@ def command_lines(draw: st.DrawFn) -> list[str]:
     return line
 
 
+@pytest.mark.slow
 @given(line=command_lines())
 @settings(FUZZ, max_examples=40)
 def test_random_command_lines(run: Run, things: None, line: list[str]) -> None:

@@ -238,6 +238,7 @@ def told_of(name: str, seeds: int = 3) -> Any:
 UNNAMED = ("sts_congruency", "delayed_match", "digit_span", "corsi")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in list_paradigms() if "nback" not in name and name not in ("cd_noise", "lsr_long")])
 def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     told = told_of(name)

@@ -130,6 +130,7 @@ WRONG: list[tuple[str, dict[str, Any], Change, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize(("name", "having", "change", "message"), WRONG, ids=[f"{name}-{message}" for name, _, _, message in WRONG])
 def test_a_malformed_trial_is_named_with_its_key(tmp_path: Path, name: str, having: dict[str, Any], change: Change, message: str) -> None:
     trials = trials_of(SETS[name])

@@ -76,6 +76,7 @@ def test_unlabelled_matches_are_told_and_scored_by_the_label(tmp_path: Path, run
     assert [item["label"] for item in next(iter(file)).draws["items"]] == list(UNLABELLED[1])
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("generator", ["corrected", "published"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, generator: str) -> None:
@@ -180,6 +181,7 @@ MALFORMED: dict[str, tuple[str | bytes, int, str]] = {
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_file_is_named_with_its_line_and_skipped_on_request_only(tmp_path: Path, run: Run, name: str) -> None:
     text, line, said = MALFORMED[name]

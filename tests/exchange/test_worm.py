@@ -53,6 +53,7 @@ def compiled(file: TrialsFile) -> list[Trial]:
     return [compile_trial(file.paradigm, one.levels, 0, file.header.generator, one.draws) for one in file]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SETS)
 def test_imported_trials_have_the_frames_labels_and_lengths_of_the_benchmark(imported: Path, name: str) -> None:
     file = TrialsFile(imported / f"{name}.train.jsonl")
@@ -120,6 +121,7 @@ def test_the_figure_of_spatial_coordination_is_written_too(imported: Path, tmp_p
     assert cells == {divmod(cell, 10) for cell in one.draws["figure"]["cells"]}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("generator", ["published", "corrected"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_export_then_import_gives_the_same_trials(tmp_path: Path, name: str, generator: Generator) -> None:

@@ -41,6 +41,7 @@ def small(tmp_path: Path) -> Paradigm:
     return load(tmp_path, text(SHOWN, draw=DRAWS, factors="n: [1, 2]"))
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "cd_noise" else name for name in list_paradigms()])
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_a_trial_is_made_again_from_what_was_drawn_for_it(name: str, generator: Generator) -> None:

@@ -30,6 +30,7 @@ def test_the_library_is_complete() -> None:
     assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | labs
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_every_combination_of_levels_compiles(name: str, generator: Generator) -> None:

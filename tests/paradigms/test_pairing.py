@@ -47,6 +47,7 @@ def truth(trial: Trial) -> list[Any]:
     return [(step.truth.answer, dict(step.truth.record)) for step in trial.steps if step.percept.ask is not None]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("base", "variant", "levels"),
     [(one, other, levels) for names, levels in FAMILIES for one, other in itertools.permutations(names, 2)],

@@ -84,6 +84,7 @@ def known(name: str) -> bool:
     return name in make_agent("network:laptop").settings()["trained_on"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("spec", ["chance", "ideal", "capacity", "network:laptop", "recorded"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_every_agent_takes_every_paradigm(taken: functools._lru_cache_wrapper[Session], name: str, spec: str) -> None:
@@ -140,7 +141,14 @@ def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: st
     assert low / len(items) < items["chance"].mean() < high / len(items), "the chance line of the figures is where guessing ends up"
 
 
-@functools.cache
+#: paradigms with trials that ask for more than the buffer of the limited observer holds, and others that ask for less
+LISTS = ("corsi", "digit_span", "lsr", "lsr_long", "running_span", "sfr", "vsr", "vsrec")
+OVERLOADING = (
+    *LISTS,
+    *("cd", "cd_noise", "continuous_colour", "continuous_orientation", "operation_span", "smu", "sternberg", "symmetry_span"),
+)
+
+
 def overloads(name: str) -> bool:
     """Whether some trials ask for more than the buffer of the limited observer holds, and some for less."""
     paradigm = load(name)
@@ -148,7 +156,12 @@ def overloads(name: str) -> bool:
     return min(sizes) <= PLACES < max(sizes)
 
 
-@pytest.mark.parametrize("name", [name for name in PARADIGMS if overloads(name)])
+def test_the_paradigms_that_overload_a_limited_observer() -> None:
+    assert {name for name in PARADIGMS if overloads(name)} == set(OVERLOADING)
+    assert {name for name in OVERLOADING if "temporal" in load(name).domains} == set(LISTS)
+
+
+@pytest.mark.parametrize("name", OVERLOADING)
 def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna()")
     small, large = items["set_size"] <= items["set_size"].quantile(0.3), items["set_size"] >= items["set_size"].quantile(0.7)
@@ -159,7 +172,7 @@ def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache
     assert within["correct"].mean() > 0.75, "what fits into the buffer is mostly there"
 
 
-@pytest.mark.parametrize("name", [name for name in PARADIGMS if overloads(name) and "temporal" in load(name).domains])
+@pytest.mark.parametrize("name", LISTS)
 def test_a_limited_observer_remembers_the_ends_of_a_list_best(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna() and list_length >= 4")
     middle = items["serial_position"].between(2, items["list_length"] - 2)

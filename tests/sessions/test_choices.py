@@ -104,6 +104,7 @@ def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(run: Run, tmp_path: 
     assert len(table(out)) == 6
 
 
+@pytest.mark.slow
 def test_several_people_and_models_are_scored_by_one_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the models gives no probabilities: the other one is scored all the same, and the mean over people has people as its units."""
     people = [person(tmp_path / "data", trials=2, participant=name) for name in ("p1", "p2", "p3")]

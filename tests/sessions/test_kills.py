@@ -120,6 +120,7 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
             return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_replay_killed_at_random_moments(tmp_path: Path, moments: int) -> None:
     start = ("replay", "vsr", "--agent", "capacity", "--trials", str(60 * moments), "--seed", "5", "--set", "list_length=2,3")

@@ -137,6 +137,7 @@ def test_with_both_views_the_words_come_with_the_picture() -> None:
     assert [part["type"] for part in first[-1]["content"]] == ["text", "image_url", "text"], "the display, then the question"
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_displays_that_look_different_are_different_pictures(name: str) -> None:
     paradigm = load_paradigm(name)

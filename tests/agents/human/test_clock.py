@@ -129,6 +129,34 @@ def test_a_press_in_the_window_counts_and_one_after_it_does_not(
     assert "passed_on_too_late" not in notes
 
 
+@pytest.mark.parametrize(("name", "levels"), [("sts", {"switch_probability": 0}), ("cd", {"feature": "colour", "set_size": 2, "retention_steps": 0})])
+@pytest.mark.parametrize("ms", [-60.0, 60.0])
+def test_deadlines_of_the_speeded_paradigms(name: str, levels: dict[str, Any], ms: float) -> None:
+    """A press 60 ms before the window closes answers; 60 ms after it, it neither answers nor ends anything, and what comes next goes on as planned."""
+    taken = compile_trial(load_paradigm(name), levels, seed=3)
+    first = next(step.percept.ask for step in taken.steps if step.percept.ask is not None)
+    window = {"sts": 1500.0, "cd": 2000.0}[name]
+    assert first.window_ms == window
+    asked: list[Ask] = []
+
+    def person(ask: Ask) -> tuple[Any, float]:
+        asked.append(ask)
+        value = ask.kind.guess(RandomState(3))
+        return value, (window + ms if len(asked) == 1 else 300.0) / 1000
+
+    stage = VirtualStage(VirtualWindow(60))
+    told = [one for one in play(stage, taken, person) if one[1] is not None]
+    _, response, shown, _ = told[0]
+    assert response is not None
+    if ms < 0:
+        assert (response.outcome, response.rt_ms) == ("answered", pytest.approx(window + ms, abs=0.01))
+    else:
+        assert (response.outcome, response.rt_ms, response.raw["presses"]) == ("omitted", None, [])
+        assert shown[-1].shown_ms == pytest.approx(window, abs=1000 / 60)
+    assert [one.outcome for _, one, _, _ in told[1:] if one is not None] == ["answered"] * (len(told) - 1)
+    assert all(one.rt_ms == pytest.approx(300.0, abs=0.01) for _, one, _, _ in told[1:] if one is not None)
+
+
 def test_a_press_that_is_passed_on_too_late_is_told_as_such() -> None:
     asked = Percept("probe", (Display(BLANK, 100.0),), Ask(NINE, window_ms=100.0))
     stage = VirtualStage(VirtualWindow(60))

@@ -71,6 +71,7 @@ def instructions(name: str, language: str, number: int = 0) -> Page:
 
 
 # Of every paradigm one language, by turns; all of them with the slow proofs.
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize(
     ("name", "language"),
     [
@@ -85,6 +86,7 @@ def test_instructions_are_whole_on_small_screens(name: str, language: str) -> No
     assert nothing_is_cut_off(page, *WINDOWS[0], language) <= 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("window", "letter"), WINDOWS)
 def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) -> None:
     for name in ("cs", "nback_verbal"):
@@ -339,6 +341,7 @@ def german(text: str) -> str:
     return re.sub(r'"[^"]*"', "", text)
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_german_sessions_speak_german(name: str) -> None:
     paradigm = load_paradigm(name)

@@ -28,7 +28,7 @@ def bench(*arguments: str) -> Any:
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
-    return bench("deadlines", "signal", "acknowledged", "taps", f"answered:keys,mouse:1:2:{','.join(QUICK)}", "boxes")
+    return bench("signal", "acknowledged", "taps", f"answered:keys,mouse:1:2:{','.join(QUICK)}", "boxes")
 
 
 def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> None:
@@ -60,8 +60,9 @@ def test_every_question_of_every_paradigm_takes_every_answer(name: str) -> None:
     assert bool(swapped) == (name in ("cd", "cd_noise", "cs", "operation_span", "sc", "si", "sternberg", "sts", "sts_congruency", "symmetry_span"))
 
 
-def test_deadlines_of_the_speeded_paradigms(scenes: dict[str, Any]) -> None:
-    facts = scenes["deadlines"]
+@pytest.mark.slow  # in real time; on a virtual clock in test_clock.py
+def test_deadlines_of_the_speeded_paradigms() -> None:
+    facts = bench("deadlines")["deadlines"]
     for name, window in (("sts", 1500), ("cd", 2000)):
         after = facts[f"{name} after"]
         assert (after[0]["response"]["outcome"], after[0]["response"]["raw"]["presses"]) == ("omitted", [])
@@ -94,7 +95,7 @@ def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:
     for box in ("keys", "serial", "psychopy"):
         assert [one["value"] for one in found[box]] == ["same", "different", None]
         assert found[box][2]["raw"]["presses"][0]["key"] == "button_2"  # stands for nothing, and is on record
-        assert all(195 < one["rt_ms"] < 300 for one in found[box][:2])
+        assert all(one["rt_ms"] > 195 for one in found[box][:2])  # pressed 200 ms after the onset, or later on a busy computer
         assert found[f"{box} facts"]["timed_by"]
 
 

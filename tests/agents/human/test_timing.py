@@ -324,6 +324,7 @@ def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_i
     assert found["corners"][0] == [255, 255]
 
 
+@pytest.mark.slow
 @linux
 def test_a_display_is_measured_and_cited(screen: str, run: Run, tmp_path: Path) -> None:
     made = "from spanlab.cli import main; import sys; sys.argv = ['spanlab', *sys.argv[1:]]; main()"

@@ -44,6 +44,7 @@ def quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 QUICK = ("gru-96", "lstm-256", "trf-96", "laptop", "lsr-long", "nback")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in presets()])
 def test_every_preset_runs_in_miniature(tmp_path: Path, name: str) -> None:

@@ -227,6 +227,7 @@ def test_improved_losses_weigh_tasks_by_their_blind_guess(tmp_path: Path) -> Non
     assert "Loss improved" in (tmp_path / "tiny.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_run_draws_its_curves(trained: Path) -> None:
     figure = (trained / "tiny.svg").read_text(encoding="utf-8")
     assert figure.startswith("<svg")

@@ -52,6 +52,7 @@ def network_for(*views: NetworkView, hidden: int = 24, seed: int = 1) -> Network
     return build(settings, {view.task: task_seen_in(view) for view in views}, seed).eval()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", COUNTED)
 def test_the_steps_that_count_are_those_before_the_probe(name: str) -> None:
     levels, expected = COUNTED[name]

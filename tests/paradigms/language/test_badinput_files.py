@@ -72,6 +72,7 @@ def dumped(content: Any) -> str:
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("content", SHIPPED, ids=[content.split("\n")[1] for content in SHIPPED])
 def test_what_the_fuzz_starts_from_works(tmp_path: Path, content: str) -> None:
     assert survives(tmp_path, content)
@@ -349,6 +350,7 @@ def little_memory(megabytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_neither_hang_nor_fill_the_memory(tmp_path: Path, name: str) -> None:
     with little_memory(700):

@@ -190,6 +190,7 @@ COMPILING = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(45)
 @pytest.mark.parametrize(("content", "expected"), [*UNKNOWN_KEYS, *TYPES, *MISSING, *CLASHES, *NAMES, *COMPILING])
 def test_mistakes_are_told_with_line_and_key(run: Run, tmp_path: Path, content: str, expected: list[str]) -> None:
     assert problems(tmp_path, content) == expected

@@ -31,6 +31,7 @@ def check_block(name: str, n: int, block: Block) -> None:
         assert item["lag"] == (lags[0] if lags and item["label"] == "-" else None)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", SETS)
 def test_every_block_is_what_it_says(name: str, generator: Generator) -> None:

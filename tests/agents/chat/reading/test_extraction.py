@@ -91,6 +91,7 @@ def questions(draw: st.DrawFn, name: str) -> tuple[ResponseKind, Answer]:
     return kind, kind.guess(np.random.RandomState(draw(st.integers(0, 2**32 - 1))))
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PARADIGMS)
 @tried(max_examples=10)
 @given(data=st.data())
@@ -117,6 +118,7 @@ def test_tolerance_reads_an_answer_in_any_dress(name: str, data: st.DataObject) 
     assert read(kind, reply, settings(extraction="strict")) == Reading(None, "unread", reply)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PARADIGMS)
 @tried(max_examples=10)
 @given(data=st.data())
@@ -131,6 +133,7 @@ def test_an_answer_stands_last_after_reasons_and_first_before_them(name: str, da
         assert value_of(kind, start + reasons, reasoning="after") == answer, start
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PARADIGMS)
 @tried(max_examples=10)
 @given(data=st.data())
@@ -324,6 +327,7 @@ def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end
     assert (reasoning or "") == "\n\n".join(thought.strip() for _, thought in blocks if thought.strip())
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "filling", ["m", " ", "\n", "answer: ", "answer: m\n", "1,", "1. ", "- \n", "*", "{", "or ", "not left ", "\ufffd", "\\boxed{", "row 1, "]
 )

@@ -48,6 +48,7 @@ def _ask(client: Client, *requests: Request) -> list[Reply]:
 # One request
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("kind", "word"),
     [

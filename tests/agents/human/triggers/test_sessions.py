@@ -92,7 +92,6 @@ def test_codes_of_displays_go_out_with_their_flips(facts: dict[str, Any]) -> Non
     assert [one["flip_ms"] for one in onset] == [onsets[one["trial"], one["step"]] for one in onset]
     delays = np.array([one["delay_ms"] for one in onset])
     assert delays.min() >= 0
-    assert np.median(delays) < 1
     for one in onset:
         assert one["sent_ms"] - one["flip_ms"] == pytest.approx(one["delay_ms"], abs=0.002)
     assert session["apparatus"]["triggers"]["delay_ms"]["longest"] == pytest.approx(delays.max(), abs=0.001)
@@ -107,8 +106,16 @@ def test_codes_of_answers_follow_the_press(facts: dict[str, Any]) -> None:
         (press,) = (press for press in step["raw"]["presses"] if str(press.get("value")) == one["what"] and press["does"] in ("answer", "mark"))
         assert one["flip_ms"] == step["shown"][0]["onset_ms"]
         assert one["sent_ms"] - one["delay_ms"] == pytest.approx(one["flip_ms"] + press["rt_ms"], abs=0.01)
-    # A press is looked for about once a millisecond, but for the last three before a refresh and while a frame is drawn.
-    assert np.median([one["delay_ms"] for one in given]) < 12
+        assert one["delay_ms"] >= 0
+
+
+@pytest.mark.slow
+def test_codes_leave_within_milliseconds(facts: dict[str, Any]) -> None:
+    """A press is looked for about once a millisecond, but for the last three before a refresh and while a frame is drawn."""
+    sent = of_kind(facts["dry"], "trigger")
+    delays = {kind: [one["delay_ms"] for one in sent if one["for"] == kind and one["what"] != "done"] for kind in ("phase", "response")}
+    assert np.median(delays["phase"]) < 1
+    assert np.median(delays["response"]) < 12
 
 
 def test_a_dry_run_writes_what_the_wire_would_have_carried(facts: dict[str, Any]) -> None:
