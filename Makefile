@@ -23,7 +23,7 @@ demo: setup
 lint: setup
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
-	@.venv/bin/pyright
+	@.venv/bin/python scripts/unchanged.py .venv/.types '*.py' '*.pyi' pyproject.toml constraints.txt -- .venv/bin/pyright
 	@.venv/bin/python scripts/page_tools.py check
 
 # While one core checks style and types, the other collects the tests once, which compiles them: the workers then begin at once, and not each with this.
