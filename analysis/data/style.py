@@ -169,6 +169,9 @@ def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
         (trials,) = groups
         count = plural(len(trials), "trial")
         alone = len(taken) == 1 and len(next(iter(taken.values()))) == 1
+        files = set(items["paradigm_hash"].unique()) - {""} if "paradigm_hash" in items.columns else set()
+        if len(files) > 1:
+            return None, f"The same {count} come from {len(files)} versions of the paradigm file, so it is unknown whether displays and times were the same."
         return True, f"{listed(list(taken))} took {count}." if alone else f"Everybody took exactly the same {count}."
     parts = []
     if groups:

@@ -245,6 +245,10 @@ def verdict(session: SessionTiming) -> Verdict:
         look.append(f"onsets are up to {stray:.1f} ms away from the refreshes that were counted")
     if session.measured_ms is not None and abs(session.measured_ms * session.hz / 1000.0 - 1) > SAME_RATE:
         look.append(f"refreshes came at {1000 / session.measured_ms:.2f} Hz, and durations were planned for {session.hz:.2f} Hz")
+    frames, lasted = sum(display.shown_frames for display in timed), sum(display.shown_ms for display in timed)
+    away_ms = abs(lasted - 1000.0 * frames / session.hz)
+    if session.measured_ms is None and away_ms > max(SAME_RATE * lasted, session.frame_ms / 2):
+        look.append(f"{frames:,} refreshes took {lasted:,.0f} ms, and durations were planned for {session.hz:.2f} Hz")
     if not session.by_screen:
         look.append("flips did not wait for the screen: this says what the program did, not what the screen showed")
     early = session.displays.early_ms
@@ -256,6 +260,8 @@ def verdict(session: SessionTiming) -> Verdict:
         look.append(f"in {_plural(away, 'step')}, another window had the focus and may have covered the display")
     if session.keyboard == "event":
         look.append("keys were read once a refresh: reaction times are precise to a refresh only")
+    elif session.presses and not session.keyboard and not session.at_page:
+        look.append("the record does not say how keys were read, so the precision of reaction times is not known")
     elif (clumping := session.clumping()) is not None and clumping < _BY_CHANCE:
         look.append("reaction times clump at refreshes")
     look += session.differences

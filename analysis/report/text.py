@@ -151,7 +151,7 @@ def _fall(curve: pd.DataFrame) -> str:
     curve = curve.sort_values("set_size")
     first, last = curve.iloc[0], curve.iloc[-1]
     if abs(first["mean"] - last["mean"]) < 0.005:
-        return f"; the same at {first['set_size']} and at {last['set_size']} items" if first["mean"] < 1 else ""
+        return f"; {percent(first['mean'])} at {first['set_size']} and at {last['set_size']} items" if first["mean"] < 1 else ""
     return f"; {percent(first['mean'])} at {plural(first['set_size'], 'item')}, {percent(last['mean'])} at {last['set_size']}"
 
 

@@ -65,7 +65,7 @@ def risk_difference(right_first: int, n_first: int, right_second: int, n_second:
     if not n_first or not n_second:
         return EffectSize("difference of shares", math.nan, math.nan, math.nan, n_first, n_second, "a group is empty")
     one, other = right_first / n_first, right_second / n_second
-    (low_one, high_one), (low_other, high_other) = _wilson(one, n_first, level), _wilson(other, n_second, level)
+    (low_one, high_one), (low_other, high_other) = wilson(one, n_first, level), wilson(other, n_second, level)
     low = one - other - math.hypot(one - low_one, high_other - other)
     high = one - other + math.hypot(high_one - one, other - low_other)
     return EffectSize("difference of shares", one - other, low, high, n_first, n_second)
@@ -156,7 +156,8 @@ def _z(level: float) -> float:
     return float(ndtri((1 + level) / 2))
 
 
-def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
+def wilson(share: float, n: int, level: float) -> tuple[float, float]:
+    """The score interval of a share of ``n`` independent cases (Wilson, 1927)."""
     z = _z(level)
     middle, reach = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return (middle - reach) / (1 + z * z / n), (middle + reach) / (1 + z * z / n)

@@ -21,6 +21,7 @@ import numpy as np
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import LEVEL
+from .effect_sizes import wilson
 from .mixed_model import Mixed
 from .planned_measures import chosen_conditions, design_in_words
 
@@ -278,7 +279,7 @@ def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
             sentences.append(f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}.")
             continue
         row = enough.iloc[0]
-        sure = "" if row["power"] - 2 * row["se"] >= wanted else "; the simulation is not sure of it: more --samples would tell"
+        sure = "" if wilson(row["power"], row["n_simulated"], LEVEL)[0] >= wanted else "; the simulation is not sure of it: more --samples would tell"
         sentences.append(
             f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ± {row['se']:.1%} (one standard error){sure}."
         )

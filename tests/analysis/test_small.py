@@ -64,6 +64,16 @@ def test_people_with_other_trials_did_not_take_the_same() -> None:
     assert "16 in all, none of which" in apart[1]
 
 
+def test_trials_of_two_versions_of_a_file_are_not_called_the_same() -> None:
+    """An identity covers levels and seed, and not what the file does with them: a display may last longer in one version."""
+    table = responses(lambda *_: 0.6, agent="net", lengths=(3,), repetitions=12)
+    edited = table.assign(agent="other", session="other", paradigm_hash="q" * 8)
+    assert same_trials(score_table(mixed(table, edited.assign(paradigm_hash="p" * 8))).items) == (True, "Everybody took exactly the same 12 trials.")
+    same, said = same_trials(score_table(mixed(table, edited)).items)
+    assert same is None
+    assert said == "The same 12 trials come from 2 versions of the paradigm file, so it is unknown whether displays and times were the same."
+
+
 def person_of(table: pd.DataFrame, name: str, first: int) -> pd.DataFrame:
     own = table[(table["trial"] >= first) & (table["trial"] < first + 8)]
     return own.assign(agent="participant", agent_kind="participant", participant=name, session=name)

@@ -22,7 +22,7 @@ from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
 from spanlab.agents.human.display.rounding import LARGE, complaints, roundings
 from spanlab.agents.human.seating import window_again
-from spanlab.analysis.data.timing import SessionTiming, read_timings, verdict
+from spanlab.analysis.data.timing import Press, SessionTiming, read_timings, verdict
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions.record.columns import read_displays
 
@@ -179,6 +179,20 @@ def a_row(count: int, off: dict[int, tuple[int, int]] | None = None, trial: int 
     return events
 
 
+def alone(count: int, ms: float) -> list[dict[str, Any]]:
+    """A display of 6 refreshes in each trial, with nothing before and after it from which the rate would be known; it lasts for so many ms."""
+    events = [step(number + 1, 1, 1000.0 * number, 6, 6) for number in range(count)]
+    for event in events:
+        event["shown"][0]["shown_ms"] = ms
+    return events
+
+
+def test_single_displays_pass_at_the_planned_rate() -> None:
+    assert verdict(session(alone(40, 100.2))).holds
+    assert verdict(session(alone(1, 100.0))).holds
+    assert not verdict(session(alone(1, 120.0))).holds
+
+
 def test_a_session_on_plan_passes() -> None:
     found = verdict(session(a_row(300)))
     assert found.holds
@@ -195,6 +209,8 @@ def test_a_session_on_plan_passes() -> None:
         (session(a_row(300), jumps_ms=(12.0, -80.0)), "2 times, by -80 ms at most"),
         (session(a_row(300), notes=({"passed_on_too_late": []},)), "too late to count"),
         (session(a_row(300), differences=("Screen 1 is used.",)), "Screen 1"),
+        (session(alone(40, 120.0)), "240 refreshes took 4,800 ms, and durations were planned for 60.00 Hz"),
+        (session(a_row(300), keyboard="", presses=(Press(1.0, 500.0),)), "does not say how keys were read"),
     ],
 )
 def test_what_is_not_as_it_should_be_is_to_be_looked_at(made: SessionTiming, look: str) -> None:
@@ -236,8 +252,6 @@ def test_what_an_answer_ended_late_is_no_timed_display_where_the_record_says_why
 
 
 def test_reaction_times_that_keep_step_with_the_screen_are_seen() -> None:
-    from spanlab.analysis.data.timing import Press
-
     clumped = tuple(Press(n, 300.0 + FRAME * (n % 17), None) for n in range(100))
     free = tuple(Press(n, 300.0 + 7.31 * n, None) for n in range(100))
     assert "clump" in verdict(session(a_row(300), presses=clumped)).line

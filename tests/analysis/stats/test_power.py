@@ -214,6 +214,14 @@ def test_what_cannot_be_simulated_is_refused() -> None:
     assert found == ["10 trials in each condition: no number of people that was asked for has a power of 80%."]
 
 
+def test_a_power_is_sure_only_where_so_many_simulations_show_it() -> None:
+    table = power(Assumed(0.7, -0.3, 0.5, 0.2), [24], [24], samples=100)
+    assert table["power"].iloc[0] == 1
+    assert smallest(table, 0.9) == ["24 trials in each condition: 24 people, with a power of 100.0% ± 0.0% (one standard error)."]
+    # 100 of 100 studies found it: so they do in 13 of 100 runs where the power is 98%
+    assert "the simulation is not sure of it" in smallest(table, 0.99)[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("between", [False, True])
 @pytest.mark.parametrize(("people", "trials", "accuracy"), [(8, 24, 0.75), (24, 24, 0.75), (16, 48, 0.9), (12, 12, 0.5)])
