@@ -19,6 +19,7 @@ from ..core.agent_kinds import PARTICIPANT, kind_named
 from ..core.atomic_files import json_line, write_whole
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object, as_tuple
+from ..core.verdicts import VerdictRule
 from ..paradigms import Paradigm, Step, compile_trial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.compile import DEFAULT_INTERVAL_MS
 from ..sessions.record.browsers import Browser
@@ -53,6 +54,19 @@ REMADE = ("trial_off_ms", "trial_dropped_frames", "planned_ms")
 #: of the response table, what no row of a data set has, or what stands under another name
 _NOT_COMPARED = {"participant_id", "session", "participant", "agent_kind", "agent", "onset_ms", "rt_ms", "phase", *OF_DISPLAYS, *REMADE, "blind", "keys"}
 _NOTES = tuple(one.name for one in fields_of(Notes))
+
+VERDICTS = (
+    VerdictRule(
+        name="imported trials are the original ones",
+        says=("… answered item", "it was imported before"),
+        rests_on="trials that are made again from the seeds and levels of a data set, held against its answers, line by line",
+        says_no_when="a column is missing, or a trial or an answer does not come out as the data set has it: nothing is imported",
+        tests=(
+            "tests/exchange/test_bids_import.py::test_what_was_exported_comes_back_column_by_column",
+            "tests/exchange/test_bids_import.py::test_what_does_not_come_out_is_told_with_its_place_and_leaves_nothing",
+        ),
+    ),
+)
 
 
 class BidsReading(Options):

@@ -21,6 +21,7 @@ from pydantic import Field
 from ..core.agent_kinds import kind_named
 from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError
+from ..core.verdicts import VerdictRule
 from ..sessions.record.columns import COLUMNS
 from ..sessions.record.marking import Column
 from ..sessions.record.reader import PARTS, find_sessions, finished_trials, read_chunks, read_events, read_session, trials_left
@@ -47,6 +48,24 @@ _WHO = (
     Column("caution", "string", "remark that must accompany its data"),
     Column("session", "integer", "number of the session among those of the participant in this data set, in the order in which they began"),
     Column("study_session", "integer", "number of the session of the study; empty outside of studies"),
+)
+
+VERDICTS = (
+    VerdictRule(
+        name="every session is shared",
+        says=(
+            "… sessions of … participants, … rows",
+            "has no finished trial, and is left out",
+            "sessions of machines are left out",
+            "not finished: the finished trials are shared",
+        ),
+        rests_on="the finished trials of all sessions in the folders that are named",
+        says_no_when="a session has no finished trial, or is of a machine and was not asked for: a NOTE names it",
+        tests=(
+            "tests/exchange/test_psychds.py::test_sessions_of_every_kind_keep_the_rules_and_their_answers",
+            "tests/exchange/test_bids.py::test_sessions_without_a_finished_trial_are_left_out_and_named",
+        ),
+    ),
 )
 
 

@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from ..core.errors import SpanLabError
+from ..core.verdicts import VerdictRule
 from .compile import PlannedTrial, asking_steps, resolve_levels
 from .dealing import dealt, run_around, run_at_end, shuffled, spread
 from .identity import canonical, stream, trial_seed
@@ -44,6 +45,19 @@ _GROWN = 50
 #: weights of orders grow no further than by so many forced answers: more in one trial are rare, and every one more would double the candidates
 _FORCED = 3
 _CHANGING = "the answers that are allowed change from trial to trial, so none can come equally often"
+
+VERDICTS = (
+    VerdictRule(
+        name="a session is balanced",
+        says=("no order with at most … of the same answer in a row was found",),
+        rests_on="how often each answer comes in each condition, and in a row",
+        says_no_when="an even session or short enough runs are impossible with these levels and trials",
+        tests=(
+            "tests/paradigms/test_balance.py::test_any_session_is_as_even_as_possible",
+            "tests/paradigms/test_balance.py::test_what_cannot_be_balanced_is_told_with_its_line",
+        ),
+    ),
+)
 
 
 class BalanceError(SpanLabError):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ...stimuli import STIMULI, Stimulus
 from ..base import Journal
 from .messages import Message, Part, Picture, Reply, Request, Text, chained
@@ -30,6 +31,23 @@ _QUESTION = "Which four capital letters does the picture show? Answer with these
 CHARACTERS_PER_TOKEN = 3
 #: Settings that are about answers to trials, and would cut these replies short.
 NOT_SENT = ("max_tokens", "max_completion_tokens", "logprobs", "top_logprobs")
+
+VERDICTS = (
+    VerdictRule(
+        name="a model sees pictures",
+        says=(
+            "the model … read … of … test pictures",
+            "… silently drops pictures",
+            "it cannot be told whether pictures reach the model",
+        ),
+        rests_on="letters read from test pictures, and the tokens that a picture adds to a request",
+        says_no_when="fewer than two of three pictures are read, a picture adds no tokens, or its file was read as text",
+        tests=(
+            "tests/agents/chat/test_images.py::test_a_server_that_sees_is_found_to_see_and_it_is_recorded",
+            "tests/agents/chat/test_images.py::test_a_server_that_does_not_see_stops_the_session_with_the_reason",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.verdicts import VerdictRule
 from .coding import NO, YES, apart, coded, groups, packed
 from .oddities import ANSWERED, Oddities, contradiction, oddities_of
 from .ratings import score_halves, with_confidence
@@ -40,6 +41,26 @@ NEEDED = ("agent", "paradigm", "correct")
 _EXPECTED = ("trial", "serial_position", "set_size", "list_length")
 #: What one agent of one paradigm is known by.
 WHO = ("paradigm", "agent_kind", "agent")
+
+VERDICTS = (
+    VerdictRule(
+        name="rows that are left out",
+        says=(
+            "… row left out",
+            "… rows left out",
+            "… left out: questions put before those that count",
+            "left out because the same item had been answered differently before",
+            "omitted and invalid answers count as wrong",
+            "… omitted answers, … invalid answers",
+        ),
+        rests_on="what the record says of a row: practice, pilot, warm-up, a second answer to the same item, no score",
+        says_no_when="the row is an ordinary answer, also an omitted or invalid one, which counts as wrong",
+        tests=(
+            "tests/analysis/test_table.py::test_practice_and_pilot_rows_are_left_out_and_counted",
+            "tests/analysis/test_table.py::test_omitted_and_invalid_answers_are_wrong_and_counted",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)

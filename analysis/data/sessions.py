@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
+from ...core.verdicts import VerdictRule
 from ...sessions.record.browsers import browser_of
 from ...sessions.record.columns import read_displays
 from ...sessions.record.events import Climbed
@@ -31,6 +32,19 @@ from .scoring import plural
 
 if TYPE_CHECKING:
     import pandas as pd
+
+VERDICTS = (
+    VerdictRule(
+        name="a session is left out",
+        says=("Left out: …",),
+        rests_on="whether a session can be read, and whether its levels followed from its answers",
+        says_no_when="it is readable and not adaptive; an unfinished one stays with its finished trials, and that is said",
+        tests=(
+            "tests/analysis/report/test_page.py::test_an_adaptive_session_is_no_part_of_the_curves",
+            "tests/analysis/report/test_page.py::test_unfinished_and_unreadable_sessions_are_named",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ..data.columns import plain_name, varied
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import FEW, LEVEL
@@ -57,6 +58,19 @@ COLUMNS = {
 GROUP_METHOD = (
     "Groups are compared between people, each of whom counts once, by two-tailed t tests without the assumption of equal variances (Welch, 1947); several "
     "groups first by an F test (Welch, 1951), and then every two of them with corrected p values (Holm, 1979)."
+)
+
+VERDICTS = (
+    VerdictRule(
+        name="groups of people differ",
+        says=("Groups are compared between people, …", "… are not in this figure"),
+        rests_on="Welch's tests of people's means, each person once; Holm's correction over pairs",
+        says_no_when="p is .05 or more; people who lack a condition or a group are named and not compared",
+        tests=(
+            "tests/analysis/stats/test_groups.py::test_the_tests_are_those_of_welch",
+            "tests/analysis/stats/test_groups.py::test_tests_of_groups_hold_their_size",
+        ),
+    ),
 )
 
 

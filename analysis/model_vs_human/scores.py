@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ..data.coding import decoded
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
@@ -50,6 +51,19 @@ PRECISION = 0.01
 SCORE_COLUMNS = (
     *("task", "score", *WHO, "oracle", "value", "low", "high", "m", "h", "chance", "t", "df", "p"),
     *("unit", "n_units", "n_points", "conditions", "against", "note"),
+)
+
+VERDICTS = (
+    VerdictRule(
+        name="a score is above guessing",
+        says=("* p < .01 against guessing", "0 is as people are"),
+        rests_on="a t test of the answerer's slope or mean against that of somebody who guesses, over participants, sessions or trials",
+        says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test",
+        tests=(
+            "tests/analysis/test_scores.py::test_the_test_is_a_t_test_against_guessing",
+            "tests/analysis/test_scores.py::test_guessing_is_rarely_told_from_guessing",
+        ),
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.verdicts import VerdictRule
 from ..data.numbers import limits, number, whole
 from ..data.scoring import plural
 from ..data.sessions import SessionFacts, SpanFacts
@@ -22,6 +23,19 @@ _LEVEL = 0.95
 
 #: What a table of spans is about: sessions with the same values here can be compared.
 _ALIKE = ["title", "conditions", "factor", "rule"]
+
+VERDICTS = (
+    VerdictRule(
+        name="a span was reached",
+        says=("the longest list was passed: the span may be higher", "too few for an estimate", "so the mean is too high"),
+        rests_on="the staircase's reversals, or the longest list that was passed, of a session that is over",
+        says_no_when="the session is unfinished, has too few reversals, or ended at the highest level: the note says which",
+        tests=(
+            "tests/sessions/test_span.py::test_an_observer_of_known_span_is_found",
+            "tests/analysis/report/test_page.py::test_a_page_of_adaptive_sessions_alone_has_the_span_of_everybody",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
 
@@ -29,6 +30,26 @@ SCALE = math.sqrt(2) / 2
 #: Where the Bayes factor's integral is summed up.
 _LOG_G = np.linspace(-12.0, 60.0, 1441)
 RELIABILITY_COLUMNS = ("agent", "score", "kind", "r", "whole", "low", "high", "n_people", "note")
+
+VERDICTS = (
+    VerdictRule(
+        name="reliability",
+        says=(
+            "Reliability of the share of right answers, over people",
+            "few people: rough",
+            "people do not differ: no correlation",
+            "people had different conditions, which count as differences between them",
+            "a correlation over people needs at least four of them",
+        ),
+        rests_on="the correlation of odd and even trials over people, stepped up by Spearman and Brown, or of two sessions, with Fisher's interval",
+        says_no_when="people do not differ (its interval holds 0); below four people there is none, below ten it is called "
+        "rough, and where people had different conditions that is said",
+        tests=(
+            "tests/analysis/stats/test_equivalence.py::test_reliability_of_people_who_differ_and_of_people_who_do_not",
+            "tests/analysis/stats/test_equivalence.py::test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -106,11 +127,15 @@ def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL)
 
     rows = []
     items = scored.items[scored.items["participant"].astype(str).ne("") & scored.items[value].notna()]
+    varied = [name for name in items.columns if name.startswith("factor_") or name in ("set_size", "list_length", "retention_steps")]
     for agent, group in items.groupby("agent", sort=True, observed=True):
         trials = group.groupby(["participant", "session", "unit_trial"], sort=True, observed=True)[value].mean().astype(float).reset_index()
         place = trials.groupby("participant", observed=True).cumcount()
         halves = trials.assign(part=place % 2).pivot_table(index="participant", columns="part", values=value, aggfunc="mean", observed=True)
         rows.append({"agent": str(agent), "score": value, "kind": "split half"} | _together(halves, True, level))
+        levels = group.groupby("participant", observed=True)[varied].agg(lambda column: " ".join(sorted(map(str, column.unique()))))
+        if len(levels.drop_duplicates()) > 1:
+            rows[-1]["note"] = "; ".join(filter(None, [str(rows[-1]["note"]), "people had different conditions, which count as differences between them"]))
         often = trials.groupby("participant", observed=True)["session"].nunique()
         again = trials[trials["participant"].isin(often[often > 1].index)]
         if len(again):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored, plural
 from ..means.bootstrap import LEVEL
 from .effect_sizes import wilson
@@ -34,6 +35,24 @@ _AT_ONCE = 4_000_000
 COLUMNS = ("people", "trials", "power", "se", "size", "size_se", "alike", "alike_se", "n_simulated")
 #: Nodes of Gauss and Hermite for the mean over people and items.
 _NODES = 61
+
+VERDICTS = (
+    VerdictRule(
+        name="power",
+        says=(
+            "… people, with a power of …",
+            "no number of people that was asked for has a power of …",
+            "the simulation is not sure of it",
+        ),
+        rests_on="simulated studies with the planned difference, tested as a page tests them; the size of the test stands beside",
+        says_no_when="the share of studies that find it is below the power that was asked for; it is called unsure where the "
+        "share's score interval reaches below",
+        tests=(
+            "tests/cli/test_planning.py::test_a_study_is_planned_from_assumptions",
+            "tests/analysis/stats/test_power.py::test_a_power_is_sure_only_where_so_many_simulations_show_it",
+        ),
+    ),
+)
 
 
 class Planned(Protocol):

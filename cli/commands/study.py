@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import SpanLabError
+from ...core.verdicts import VerdictRule
 from ..options import DataOption, progress_bar
 from ..running import with_display
 from .listing import print_table
@@ -34,6 +35,20 @@ FieldOption = Annotated[
 ]
 ExistingOption = Annotated[str, typer.Option("--existing", help="studies: what to do if the session already has data: resume, new or stop", metavar="WHAT")]
 DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="studies: ask in a window when no participant is given")]
+
+VERDICTS = (
+    VerdictRule(
+        name="a study is fine",
+        says=("… is fine (… paradigms, … session",),
+        rests_on="the study file, the check of each of its paradigms, its answer keys, and a plan of every paradigm in every group",
+        says_no_when="any of these is refused: an unknown key, a level that a paradigm lacks, an answer without a key, a "
+        "balance that the chosen levels cannot have",
+        tests=(
+            "tests/cli/test_starting.py::test_a_new_study_is_right",
+            "tests/sessions/studies/test_files.py::test_balance_that_the_chosen_levels_cannot_have_is_told_by_check",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

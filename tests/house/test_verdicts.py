@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 from docs_verdicts import declared, rules_of
+from statements import modules
 from verdict_words import EXPLANATIONS, Page, undeclared
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +50,24 @@ def test_both_tests_of_a_verdict_are_there(node: str) -> None:
     assert file.startswith("tests/")
     assert Path(file).name.startswith("test_")
     assert name.partition("[")[0] in functions(file), f"{node} is not there: write it, or say where it is now"
+
+
+def sentences_of(tree: ast.Module) -> Iterator[str]:
+    """Every text of a module but those of declarations; what is filled in later is ``…``."""
+    skipped = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "VerdictRule" for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(value.value) if isinstance(value, ast.Constant) else "…" for value in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield node.value
+
+
+def test_declared_sentences_are_those_of_the_code() -> None:
+    """All words of a declared sentence stand in the texts of one module or template: what is no longer said is no longer declared."""
+    texts = ("\n".join(sentences_of(ast.parse((ROOT / path).read_text(encoding="utf-8")))) for path in modules(ROOT))
+    templates = (path.read_text(encoding="utf-8") for room in ("analysis", "reproduction", "sessions") for path in (ROOT / room).rglob("*.jinja"))
+    words = [frozenset(re.findall(r"\w+", text)) for text in (*texts, *templates)]
+    assert "\n".join(sentence for sentence in SAID if not any(said >= {*re.findall(r"\w+", sentence)} for said in words)) == ""
 
 
 @pytest.mark.slow

@@ -317,6 +317,11 @@ def test_the_check_says_whether_this_computer_can_play_them(tones: Path, run: Ru
     assert "sounds: 4 files of 100 to 100 ms; this computer cannot play them (this machine has no sound card), so sessions at the window are refused" in out
 
 
+def test_the_check_says_that_this_computer_can_play_them(tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speaker, "no_sound", lambda: None)
+    assert "sounds: 4 files of 100 to 100 ms; this computer can play them\n" in run("check", str(tones))[1]
+
+
 def test_a_session_at_the_window_is_refused_before_it_begins_where_nothing_can_be_heard(
     tones: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

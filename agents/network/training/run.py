@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from ....core.errors import SpanLabError
+from ....core.verdicts import VerdictRule
 from ....paradigms import plan_dataset
 from ....paradigms.identity import stream
 from ....paradigms.network_view import classes_of, is_model_step
@@ -42,6 +43,19 @@ from .validation import test, validate
 
 #: Frames of each paradigm from which the retina's components are found.
 _RETINA_STEPS = 4000
+
+VERDICTS = (
+    VerdictRule(
+        name="a resumed training is the uninterrupted one",
+        says=("the time limit of … minutes was reached at step …",),
+        rests_on="weights, the state of the optimiser and of all random streams, to the bit",
+        says_no_when="the config is another one, or the checkpoint is damaged: it is not resumed",
+        tests=(
+            "tests/agents/network/test_training.py::test_a_resumed_run_is_the_uninterrupted_one_to_the_bit",
+            "tests/agents/network/test_training.py::test_problems_of_a_run_are_sentences",
+        ),
+    ),
+)
 
 
 def check_lengths(network: Network, training_data: TrainingData) -> None:

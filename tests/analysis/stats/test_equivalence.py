@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from observed import along, switching, table, together
+from observed import Trial, along, switching, table, together
 
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.means.contrasts import contrast
@@ -79,6 +80,25 @@ def test_reliability_of_people_who_differ_and_of_people_who_do_not() -> None:
     assert abs(crowd(0.0)) < 0.5
     assert crowd(0.2, 2) > 0.7
     assert spearman_brown(0.5) == pytest.approx(2 / 3)
+
+
+def test_people_who_differ_by_their_conditions_alone_are_not_simply_reliable() -> None:
+    """Half of the people took easy trials, the others hard ones: halves correlate, although nobody differs from anybody."""
+    easy, hard = (along("set_size", {size: right}) for size, right in ((2, 0.95), (6, 0.55)))
+
+    def crowd(*kinds: Trial) -> dict[Any, Any]:
+        parts = [
+            table(kinds[at % len(kinds)], 40, agent="participant", kind="participant", participant=f"P{at}", seed=at).assign(session=f"P{at}")
+            for at in range(20)
+        ]
+        return reliability(score_table(together(*parts))).iloc[0].to_dict()
+
+    apart = crowd(easy, hard)
+    assert apart["low"] > 0.5
+    assert apart["note"] == "people had different conditions, which count as differences between them"
+    alike = crowd(hard)
+    assert alike["low"] < 0 < alike["high"]
+    assert alike["note"] == ""
 
 
 def switchers(net: float) -> pd.DataFrame:

@@ -291,6 +291,16 @@ def test_columns_of_conditions() -> None:
         model(table, by="laod")
 
 
+def test_answerers_of_the_same_accuracy_are_rarely_told_apart() -> None:
+    """Two networks that are alike, twenty times: a test of 5 % finds a difference in one of them, and in four or more once in sixty-three."""
+    found = 0
+    for seed in range(20):
+        both = model(*(responses(lambda *_: 0.7, agent=name, lengths=(1,), repetitions=40, seed=2 * seed + at) for at, name in enumerate("ab")), by="")
+        tested = contrasts(both)
+        found += int((tested.loc[tested["kind"] == "agents", "p_holm"] < 0.05).sum())
+    assert found < 4
+
+
 def test_many_answers_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanlab.analysis.stats.mixed_model.MOST_ITEMS", 300)
     found = model(responses(lambda *_: 0.7, agent="a", repetitions=50), responses(lambda *_: 0.5, agent="b", repetitions=50, seed=1))
