@@ -49,7 +49,6 @@ VERDICTS = (
             "… row left out",
             "… rows left out",
             "… left out: questions put before those that count",
-            "left out because the same item had been answered differently before",
             "omitted and invalid answers count as wrong",
             "… omitted answers, … invalid answers",
         ),
