@@ -54,4 +54,4 @@ def easy(folder: Path, otherwise: str = "go_on") -> Any:
 
 
 def wrong(percept: Percept, number: int) -> Response:
-    return Response(99, 500.0)  # no position at all
+    return Response(None, 500.0, 99, "invalid")  # no position at all
