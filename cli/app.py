@@ -1,53 +1,34 @@
-"""The command line: its commands, and how their errors are shown. Only the command line may import everything; each command imports what it needs."""
+"""The command line, and how errors are shown on it. Only the command line may import everything; each command imports what it needs."""
 
 from __future__ import annotations
 
 import functools
 import io
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Protocol, runtime_checkable
 
 import typer
+from typer.core import TyperGroup
 
 from ..core.errors import SpanLabError
 from ..core.version import __version__
-from .commands.analysing import figure, scores
-from .commands.checking import check
-from .commands.comparing import compare
-from .commands.display import display, timing
-from .commands.exchange import export_app, formats, import_app, migrate
-from .commands.listing import list_, parts, providers, timetable
-from .commands.neural import neural
-from .commands.planning import methods, plan
-from .commands.preview import preview, show
-from .commands.replay import batch, replay, resume
-from .commands.reproduce import reproduce
-from .commands.run import run, serve
-from .commands.score_choices import score_choices
-from .commands.starting import new
-from .commands.statistics import stats
-from .commands.study import monitor, status, withdraw
-from .commands.training import sweep, train
-from .commands.transcript import transcript
+from .command_table import SETTINGS, Commands
 
 app = typer.Typer(
     name="spanlab",
     help="One working-memory experiment for people and machines: run it in the lab, replay it against models, compare the curves.",
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    **SETTINGS,
 )
-app.add_typer(import_app, name="import")
-app.add_typer(export_app, name="export")
 
 
 @functools.cache
-def _command() -> Callable[..., object]:
-    """All commands, made once in a process: it takes longer than most of them."""
-    return typer.main.get_command(app)
+def command_line() -> TyperGroup:
+    """The command line as click has it: made once in a process, each command when it is used."""
+    group = typer.main.get_group(app)
+    group.commands = Commands()
+    return group
 
 
 def main() -> None:
@@ -60,7 +41,7 @@ def main() -> None:
         for argument in sys.argv[1:]:
             if any("\ud800" <= sign <= "\udfff" for sign in argument):
                 raise SpanLabError(f"the argument {argument!a} is not UTF-8 text; give the file or the person another name")
-        _command()(standalone_mode=False, prog_name="spanlab")
+        command_line()(standalone_mode=False, prog_name="spanlab")
     except SpanLabError as error:
         _stop(str(error), 1)
     except KeyboardInterrupt:
@@ -100,56 +81,3 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version")] = False) -> None: ...
-
-
-app.command("list")(list_)
-app.command()(new)
-app.command()(show)
-app.command()(check)
-app.command()(parts)
-app.command()(run)
-app.command()(serve)
-app.command()(preview)
-app.command()(display)
-app.command()(timing)
-app.command()(status)
-app.command()(monitor)
-app.command()(withdraw)
-
-
-app.command()(replay)
-app.command()(resume)
-app.command()(transcript)
-app.command("score-choices")(score_choices)
-app.command()(batch)
-app.command()(providers)
-app.command()(neural)
-
-
-app.command()(train)
-app.command()(sweep)
-
-
-app.command()(compare)
-app.command()(figure)
-app.command()(scores)
-app.command()(stats)
-app.command()(plan)
-app.command()(methods)
-app.command()(reproduce)
-app.command()(formats)
-app.command()(migrate)
-app.command()(timetable)
-
-
-@app.command()
-def demo(
-    me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
-    browser: Annotated[bool, typer.Option("--browser", help="the simulated participant sits at a page in Chromium, not at a PsychoPy window")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="nine paradigms for machines instead of two (about three times as long)")] = False,
-    output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
-) -> None:
-    """Show everything in a few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
-    from .demo import run_demo
-
-    run_demo(output, me, everything, browser)

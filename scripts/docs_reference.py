@@ -17,11 +17,9 @@ _ROLE = re.compile(r":\w+:`([^`]+)`")
 
 def commands() -> str:
     """Every command, with its arguments and options."""
-    import typer
+    from spanlab.cli.app import command_line
 
-    from spanlab.cli.app import app
-
-    return "\n".join(_commands(typer.main.get_command(app), "spanlab"))
+    return "\n".join(_commands(command_line(), "spanlab"))
 
 
 def _commands(group: Any, path: str) -> Iterator[str]:
@@ -144,6 +142,7 @@ PLUGIN = {
     "cell": "spanlab_example/leaky.py",
     "effect": "spanlab_example/session_course.py",
     "format": "spanlab_example/lab_json.py",
+    "command": "spanlab_example/slowest.py",
 }
 
 

@@ -13,14 +13,13 @@ from typer.core import TyperGroup
 from typing_extensions import override
 
 from ...core.errors import SpanLabError
+from ..command_table import SETTINGS
 from ..options import SetOption, parse_generator, parse_levels
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from ...exchange import Format, Options, Place, Side
-
-_SETTINGS = {"add_completion": False, "rich_markup_mode": None}
 
 
 class _Formats(TyperGroup):
@@ -64,13 +63,13 @@ import_app = typer.Typer(
     help="Import trials, blocks and results that others have published: spanlab import FORMAT ..., or spanlab import --from FORMAT ...",
     cls=_Imports,
     no_args_is_help=True,
-    **_SETTINGS,
+    **SETTINGS,
 )
 export_app = typer.Typer(
     help="Write trials and sessions in the file formats of others: spanlab export FORMAT ..., or spanlab export ... --to FORMAT DIR.",
     cls=_Exports,
     no_args_is_help=True,
-    **_SETTINGS,
+    **SETTINGS,
 )
 
 
@@ -144,7 +143,7 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     run.__dict__["__signature__"] = Signature(parameters)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__doc__ = side.help
-    app = typer.Typer(**_SETTINGS)
+    app = typer.Typer(**SETTINGS)
     app.command(format_.name)(run)
     return typer.main.get_command(app)
 

@@ -1,4 +1,4 @@
-"""``spanlab new``: a commented start for a paradigm, a study, an agent or a package. Part of the command line."""
+"""``spanlab new``: a commented start for a paradigm, a study, an agent or a package; ``spanlab demo``. Part of the command line."""
 
 from __future__ import annotations
 
@@ -99,3 +99,15 @@ def _check_free(kind: Kind, name: str) -> None:
 
 def _filled(text: str, words: dict[str, Any]) -> str:
     return re.sub("|".join(words), lambda match: words[match[0]], text)
+
+
+def demo(
+    me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="the simulated participant sits at a page in Chromium, not at a PsychoPy window")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="nine paradigms for machines instead of two (about three times as long)")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
+) -> None:
+    """Show everything in a few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""
+    from ..demo import run_demo
+
+    run_demo(output, me, everything, browser)

@@ -117,7 +117,7 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
 def test_two_imports_at_once_make_each_session_once(tmp_path: Path, run: Run) -> None:
     """The second waits for the first, and finds what it has made; a name that is taken meanwhile is not overwritten."""
     assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0
-    command = [sys.executable, "-m", "spanlab.cli", "import", "--from", "bids", "set", "-o", "data"]
+    command = [sys.executable, "-m", "spanlab", "import", "--from", "bids", "set", "-o", "data"]
     running = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = sorted(process.communicate() for process in running)
     assert said == [("data/vsr-ideal-s11: 10 answered items\n", ""), ("data/vsr-ideal-s11: it was imported before\n", "")]
@@ -144,7 +144,7 @@ def test_several_writers_in_one_data_folder_lose_nothing(tmp_path: Path, run: Ru
     assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0
     replay = ("replay", "vsr", "--agent", "chance", "--trials", "20", "--data", "data")
     lines = [*[replay] * 3, *[("import", "--from", "bids", "set", "-o", "data")] * 2, ("migrate", "data/vsr-p01-s3", "data/cd-chance-s12")]
-    command = [sys.executable, "-m", "spanlab.cli"]
+    command = [sys.executable, "-m", "spanlab"]
     environment = {**os.environ, **one_thread()}
     running = [subprocess.Popen([*command, *line], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for line in lines]
     for process in running:

@@ -162,7 +162,7 @@ def spanlab(*arguments: str | Path, cwd: Path | None = None, **options: Any) -> 
 
 def command(*arguments: str | Path) -> list[str]:
     """The command line's arguments for a process."""
-    return [sys.executable, "-m", "spanlab.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "spanlab", *map(str, arguments)]
 
 
 def one_thread() -> dict[str, str]:

@@ -21,7 +21,7 @@ from spanlab.stimuli import STIMULI
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "examples" / "plugin"
 #: the most lines of code that each may have
-MOST = {"gap_ring": 30, "count": 40, "stubborn": 20, "leaky": 10, "session_course": 15, "lab_json": 40}
+MOST = {"gap_ring": 30, "count": 40, "stubborn": 20, "leaky": 10, "session_course": 15, "lab_json": 40, "slowest": 20}
 
 
 def lines_of_code(path: Path) -> int:
@@ -89,7 +89,7 @@ def test_a_cell_of_one_step_goes_step_by_step_as_at_once(monkeypatch: pytest.Mon
 
 def spanlab(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
-    done = subprocess.run([sys.executable, "-m", "spanlab.cli", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "spanlab", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -1,0 +1,136 @@
+"""The commands by name: SpanLab's, and those that other packages add through entry points of the group ``spanlab.commands``. Each is made when it is used."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typing_extensions import override
+
+from ..core.errors import SpanLabError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "spanlab.commands"
+#: In the order of the help page: the module in ``cli/commands``, and the function or the group of commands that it has there.
+COMMANDS = {
+    "list": "listing:list_",
+    "new": "starting:new",
+    "show": "preview:show",
+    "check": "checking:check",
+    "parts": "listing:parts",
+    "run": "run:run",
+    "serve": "run:serve",
+    "preview": "preview:preview",
+    "display": "display:display",
+    "timing": "display:timing",
+    "status": "study:status",
+    "monitor": "study:monitor",
+    "withdraw": "study:withdraw",
+    "replay": "replay:replay",
+    "resume": "replay:resume",
+    "transcript": "transcript:transcript",
+    "score-choices": "score_choices:score_choices",
+    "batch": "replay:batch",
+    "providers": "listing:providers",
+    "neural": "neural:neural",
+    "train": "training:train",
+    "sweep": "training:sweep",
+    "compare": "comparing:compare",
+    "figure": "analysing:figure",
+    "scores": "analysing:scores",
+    "stats": "statistics:stats",
+    "plan": "planning:plan",
+    "methods": "planning:methods",
+    "reproduce": "reproduce:reproduce",
+    "formats": "exchange:formats",
+    "migrate": "exchange:migrate",
+    "timetable": "listing:timetable",
+    "demo": "starting:demo",
+    "import": "exchange:import_app",
+    "export": "exchange:export_app",
+}
+#: what every command line of SpanLab has
+SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
+
+
+class Commands(MutableMapping[str, Any]):
+    """Commands by name, as typer keeps them. One that another package adds cannot take the name of one of SpanLab's."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    @override
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, _shipped(COMMANDS[name]) if name in COMMANDS else _added(_points()[name]))
+        return self._made[name]
+
+    @override
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    @override
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("commands are not taken away")
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS | _points())
+
+    @override
+    def __len__(self) -> int:
+        return len(COMMANDS | _points())
+
+
+@functools.cache
+def _points() -> dict[str, EntryPoint]:
+    """The commands of other packages, by name; looked for when SpanLab has no command of a name, or when all are listed."""
+    from importlib.metadata import entry_points  # a tenth of the start of a small command
+
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        if point.name in COMMANDS or point.name in points:
+            print(f"NOTE the command '{point.name}' of {_package(point)} is left out: there is one of this name already", file=sys.stderr)
+        else:
+            points[point.name] = point
+    return points
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value
+
+
+def _shipped(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(f".commands.{module}", __package__), name)
+
+
+def _added(point: EntryPoint) -> Any:
+    """What an entry point names; where it cannot be loaded, a command that says so, so that the others still work."""
+    try:
+        return point.load()
+    except Exception as error:
+        message = f"the command '{point.name}' of {_package(point)} cannot be loaded ({error}); repair or uninstall that package"
+
+        def broken() -> None:
+            raise SpanLabError(message)
+
+        broken.__doc__ = f"Cannot be loaded: {error}"
+        return broken
+
+
+def _made(name: str, command: typer.Typer | Callable[..., Any]) -> Any:
+    """A command, or a group of commands, as click has it."""
+    if not isinstance(command, typer.Typer):
+        app = typer.Typer(**SETTINGS)
+        app.command(name)(command)
+        return typer.main.get_command(app)
+    group = typer.main.get_group(command)
+    group.name = name
+    return group
