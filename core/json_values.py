@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+#: What people and programs write where there is nothing, in small letters.
+NOTHING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "nil", "null", "none", "missing", "unknown", "undefined", "-", "--", "?", "."))
+
 
 def as_tuple(value: Any) -> Any:
     """A list as a tuple, and anything else as it is."""

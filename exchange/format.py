@@ -20,8 +20,8 @@ from ..paradigms.paradigm import Generator
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Trials that nobody has answered yet, answers that others have published, or sessions recorded here.
-Content = Literal["trials", "results", "sessions"]
+#: Trials that nobody has answered yet, answers that others have published, sessions recorded here, or a table of answers that others recorded.
+Content = Literal["trials", "results", "sessions", "table"]
 #: Levels to use for some factors.
 Levels = Mapping[str, Sequence[Any]]
 
@@ -78,7 +78,7 @@ class Side:
 
     Parameters
     ----------
-    content : trials, results or sessions. Trials are read into trials files, results and sessions into sessions
+    content : trials, results, sessions or a table. Trials are read into trials files, results and sessions into sessions, a table into a response table
     help : what comes of it, in a sentence
     options : what there is to choose
     source : what is read, or what is written: a paradigm, of which trials are made, or folders of sessions
@@ -137,7 +137,7 @@ class Format(Generic[R, W]):
         Parameters
         ----------
         sources : files or folders; one, unless ``reads.source.many``
-        output : for trials a new folder for trials files, otherwise the folder for sessions, which may hold others already
+        output : for trials a new folder for trials files, for a table a new file, otherwise the folder for sessions, which may hold others already
         options : of the class ``reads.options``
         report : is told what was made
 

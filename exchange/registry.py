@@ -14,6 +14,8 @@ from .conversations import ChatJsonl, Psych101
 from .csv_tables import CsvTables
 from .format import Format
 from .inspect_logs import InspectLogs
+from .lab_tables.jspsych import JsPsych
+from .lab_tables.psychopy import PsychoPy
 from .nback.format import NBackBlocks, NBackResults
 from .psychds import PsychDS
 from .trials_format import TrialsFormat
@@ -27,7 +29,7 @@ class FormatRegistry(Registry[Format[Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS, CsvTables, Psych101, ChatJsonl, InspectLogs):
+        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS, CsvTables, Psych101, ChatJsonl, InspectLogs, PsychoPy, JsPsych):
             self.register(format_)
 
     @override

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.json_values import NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 #: Columns that say what was answered to an item: rows of one item that differ in one of them contradict each other.
 ANSWERED = ("answer", "correct_answer", "correct", "outcome", "rt_ms")
-#: What people and programs write where there is no identifier, in small letters.
-NOBODY = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "nil", "null", "none", "missing", "unknown", "undefined", "-", "--", "?", "."))
 #: Reaction times of people below this many ms are not possible; as seconds they are usual.
 QUICK_MS = 10.0
 #: A person whose reaction times are so often below it has them in seconds.
@@ -190,15 +189,14 @@ class _Answerer:
     @property
     def nobody(self) -> bool:
         """Whether the participant is no identifier."""
-        return self.participant.strip().casefold() in NOBODY
+        return self.participant.strip().casefold() in NOTHING
 
 
 def _answerers(table: pyarrow.Table) -> list[_Answerer]:
     """Who answers in the rows that have an agent."""
     import pyarrow
-    import pyarrow.compute
 
-    rows = table.filter(pyarrow.compute.is_valid(table.column("agent")))
+    rows = table.filter(table.column("agent").is_valid())
     names = [name for name in ("agent_kind", "participant") if name in rows.column_names]
     columns = {name: rows.column(name).cast(pyarrow.string()) for name in names} | {"all": pyarrow.repeat("", rows.num_rows)}
     groups = pyarrow.table(columns).group_by([*columns]).aggregate([([], "count_all")]).to_pylist()

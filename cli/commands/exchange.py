@@ -155,6 +155,8 @@ def _argument(name: str, place: Place, type_: type) -> Parameter:
 def _output(side: Side) -> Parameter:
     if side.content == "trials":
         return _parameter("_output", Path, typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"))
+    if side.content == "table":
+        return _parameter("_output", Path, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"))
     return _parameter("_output", Path, typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"))
 
 
