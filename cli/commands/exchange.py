@@ -31,6 +31,7 @@ class _Formats(TyperGroup):
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        self.commands.clear()  # the command line is made once in a process: formats may have gone since
         for format_ in _all_formats():
             side = format_.reads if self.imports else format_.writes
             if side is not None:
