@@ -173,9 +173,11 @@ def _of_each_person(effect: Effect, people: Scored, paradigm: str) -> dict[str, 
 
     if effect.sensitivity is not None:
         names = [name for name in cells.keys.columns if name != "signal"]
-        for key, pair in effect.sensitivity.pairs(cells).items():
+        pairs = effect.sensitivity.pairs(cells)
+        at = effect.sensitivity.asked(cells, pairs.values())[0]
+        for key, pair in pairs.items():
             if min(pair) >= 0:
-                measured, numbers = effect.sensitivity.each(cells, pair, effect.sensitivity.measures[0])
+                measured, numbers = effect.sensitivity.each(cells, pair, effect.sensitivity.measures[0], at)
                 keep(dict(zip(names, key, strict=True)), numbers, measured)
         return values
     for number, row in enumerate(cells.keys.to_dict("records")):

@@ -4,6 +4,9 @@ Rates of 0 and 1 have no z-score: half an answer is added to both kinds (log-lin
 shown, so the same d' makes for more right answers: d' = (z(H) - z(F)) / sqrt(2) with H and F how often the first side was said where it was right and where it
 was wrong, which is sqrt(2) z(share of right answers) for somebody without a side bias (Macmillan & Creelman, 2005, Detection Theory, chapter 7).
 
+Half an answer pulls d' towards 0, the more the fewer questions there are. Measures that are compared are therefore those of as many questions
+(:func:`.thinned_z`): the fewest that anybody has of either kind in the compared conditions.
+
 Where an answerer is several people, each has a d' of its own, and these are averaged. Where units are trials, answers are summed, and the variance of d' and
 bias is that of Gourevitch and Galanter (1967, Psychometrika 32, 25-33) at the corrected rates: each z(rate) has rate x (1 - rate) / ((n + 1) x density²).
 It is reckoned trial by trial, so that the several questions of a trial may be answered right or wrong together.
@@ -12,7 +15,7 @@ It is reckoned trial by trial, so that the several questions of a trial may be a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,13 +26,15 @@ from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import FEW, LEVEL, RESAMPLES
 from ..means.cell_means import Cells, Sums, unit_sums
 from ..means.contrasts import Contrast, contrast
-from ..stats.signal_detection import NOISE, SIDES, SIGNALS
+from ..stats.signal_detection import NOISE, SIDES, SIGNALS, thinned_z
 from .curves import CURVE_COLUMNS, curve_frame, summary, summary_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["detection", "forced choice"]
+#: How many questions of signals and of others.
+Numbers = tuple[int, ...]
 #: Measures of each kind, in the order of their panels.
 MEASURES: Mapping[Kind, tuple[str, ...]] = {
     "detection": ("d′", "criterion", "hits", "false alarms"),
@@ -37,6 +42,8 @@ MEASURES: Mapping[Kind, tuple[str, ...]] = {
 }
 #: Columns of a table that stand beside every measure, and what they are.
 RATES: Mapping[str, str] = {"hit_rate": "hits", "false_alarm_rate": "false alarms"}
+#: Numbers of questions up to this many times the fewest are much the same.
+_MUCH_THE_SAME = 1.25
 #: With no sensitivity and no bias.
 _NOTHING = {"d′": 0.0, "criterion": 0.0, "side bias": 0.0}
 
@@ -149,15 +156,45 @@ class Sensitivity:
         row = {"unit": unit, "n_units": contrast_.n, "mean": contrast_.value, "sem": contrast_.se, "low": low, "high": high}
         return row | {"interval": "normal" if low == low else "none", "note": note}
 
-    def each(self, cells: Cells, pair: tuple[int, int], measure: str) -> tuple[np.ndarray, np.ndarray]:
-        """A measure of each person (or session) who has both kinds of questions, and their numbers."""
+    def each(self, cells: Cells, pair: tuple[int, int], measure: str, at: Numbers | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """A measure of each person (or session) who has both kinds of questions, and their numbers.
+
+        Parameters
+        ----------
+        at : of how many questions, where it is to be compared (:meth:`fewest`)
+        """
+        counts, shared = self._counts(cells, pair)
+        return self._function(measure, at)(*counts), shared
+
+    def _counts(self, cells: Cells, pair: tuple[int, int]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Signals said and asked, others said and asked of each person who has both, and their numbers."""
         one, other = pair
         shared, mine, theirs = np.intersect1d(cells.ids[one], cells.ids[other], return_indices=True)
         counts = []
         for cell, at in ((one, mine), (other, theirs)):
             n = cells.trials[cell][at] * _questions(cells, cell)
             counts += [cells.values[cell][at] * n, n]
-        return self._function(measure)(*counts), shared
+        return counts, shared
+
+    def asked(self, cells: Cells, pairs: Iterable[tuple[int, int]]) -> tuple[Numbers, Numbers]:
+        """The fewest and the most signals and others that anybody was asked whose measure these cells have: one person, or a machine in all its trials."""
+        fewest, most = [math.inf, math.inf], [0.0, 0.0]
+        for pair in pairs:
+            if min(pair) < 0:
+                continue
+            trial = cells.unit[pair[0]] == "trial"
+            numbers = [np.array([cells.many[cell].sum() * _questions(cells, cell)]) for cell in pair] if trial else self._counts(cells, pair)[0][1::2]
+            for kind, of_kind in enumerate(numbers):
+                if len(of_kind):
+                    fewest[kind], most[kind] = min(fewest[kind], float(of_kind.min())), max(most[kind], float(of_kind.max()))
+        return tuple(max(1, round(number)) if math.isfinite(number) else 1 for number in fewest), tuple(map(round, most))
+
+    def compared_at(self, cells: Cells, pairs: Iterable[tuple[int, int]]) -> str:
+        """A sentence about conditions whose numbers of questions differ; empty where they are much the same."""
+        fewest, most = self.asked(cells, pairs)
+        if all(least * _MUCH_THE_SAME >= many for least, many in zip(fewest, most, strict=True)):
+            return ""
+        return f"compared as of {fewest[0]} and {fewest[1]} questions (the fewest of both kinds), since d′ of fewer is pulled more towards 0"
 
     def weighted(
         self,
@@ -166,29 +203,36 @@ class Sensitivity:
         weights: np.ndarray,
         measure: str,
         *,
+        at: Numbers | None = None,
         level: float = LEVEL,
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> Contrast:
-        """A weighted sum of a measure over some places: of people's own values, or of summed answers."""
+        """A weighted sum of a measure over some places: of people's own values, or of summed answers.
+
+        Parameters
+        ----------
+        at : of how many questions; the fewest of any of these places when not given
+        """
+        at = at or self.asked(cells, pairs)[0]
         if cells.unit[pairs[0][0]] != "trial":
-            measured = [self.each(cells, pair, measure) for pair in pairs]
+            measured = [self.each(cells, pair, measure, at) for pair in pairs]
             return contrast([values for values, _ in measured], [ids for _, ids in measured], weights, level=level, resamples=resamples, seed=seed)
         numbers = [number for pair in pairs for number in pair]
         ids = np.unique(np.concatenate([cells.ids[number] for number in numbers]))
         counts, many = np.zeros((len(ids), 2 * len(numbers))), np.zeros(len(ids), np.int64)
         for place, number in enumerate(numbers):
-            at, n = np.searchsorted(ids, cells.ids[number]), _questions(cells, number)
-            counts[at, 2 * place], counts[at, 2 * place + 1], many[at] = cells.values[number] * n, n, cells.many[number]
+            row, n = np.searchsorted(ids, cells.ids[number]), _questions(cells, number)
+            counts[row, 2 * place], counts[row, 2 * place + 1], many[row] = cells.values[number] * n, n, cells.many[number]
         _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is not an accident
         n = int(many.sum())
-        sums, function = many @ counts, self._function(measure)
+        sums, function = many @ counts, self._function(measure, at)
         value = float(sum(weight * function(*sums[4 * place : 4 * place + 4]) for place, weight in enumerate(weights)))
         varies = n > 1 and bool(((sums[::2] > 0) & (sums[::2] < sums[1::2])).any()) and math.isfinite(value)
-        se = self._standard_error(counts, many, weights, measure) if varies else math.nan
+        se = self._standard_error(counts, many, weights, measure, at) if varies else math.nan
         return Contrast(value, se, max(1.0, n - 1.0 - int(strata.max(initial=0))), n, 0, None, level)
 
-    def _standard_error(self, counts: np.ndarray, many: np.ndarray, weights: np.ndarray, measure: str) -> float:
+    def _standard_error(self, counts: np.ndarray, many: np.ndarray, weights: np.ndarray, measure: str, at: Numbers) -> float:
         """Of a weighted sum of z-scores of corrected rates, from what each trial adds to it; the added halves are counted as two answers more.
 
         Parameters
@@ -200,7 +244,13 @@ class Sensitivity:
 
         sums = many @ counts
         rate = (sums[::2] + 0.5) / (sums[1::2] + 1)
-        slope = np.kron(weights, self._signs(measure)) / ((sums[1::2] + 1) * np.exp(-(ndtri(rate) ** 2) / 2) / math.sqrt(2 * math.pi))
+        slope = 1 / ((sums[1::2] + 1) * np.exp(-(ndtri(rate) ** 2) / 2) / math.sqrt(2 * math.pi))
+        for kind, to in enumerate(at):  # of fewer questions, from one answer less to one more
+            said, asked = sums[2 * kind :: 4], sums[2 * kind + 1 :: 4]
+            ends = np.maximum(said - 1, 0), np.minimum(said + 1, asked)
+            thinner = (thinned_z(ends[1], asked, to) - thinned_z(ends[0], asked, to)) / (ends[1] - ends[0])
+            slope[kind::2] = np.where(asked > to, thinner, slope[kind::2])
+        slope = np.kron(weights, self._signs(measure)) * slope
         adds = (counts[:, ::2] - rate * counts[:, 1::2]) @ slope
         return math.sqrt(float(many @ adds**2) + float((slope**2 * ((1 - rate) ** 2 + rate**2)).sum()) / 2)
 
@@ -208,8 +258,8 @@ class Sensitivity:
         """What z(H) and z(F) count in a measure."""
         return np.array([1.0, -1.0]) / (math.sqrt(2) if self.kind == "forced choice" else 1.0) if measure == "d′" else np.array([-0.5, -0.5])
 
-    def _function(self, measure: str) -> Callable[..., np.ndarray]:
-        """From signals said and asked, others said and asked, to a measure."""
+    def _function(self, measure: str, at: Numbers | None = None) -> Callable[..., np.ndarray]:
+        """From signals said and asked, others said and asked, to a measure; as of so many questions, if these are given."""
         from scipy.special import ndtri
 
         def of(hits: Any, signals: Any, alarms: Any, others: Any) -> np.ndarray:
@@ -217,6 +267,9 @@ class Sensitivity:
                 if measure in ("hits", "false alarms"):
                     return np.asarray(hits / signals if measure == "hits" else alarms / others)
                 known = (signals > 0) & (others > 0)
+                if at is not None and bool(np.all(known)):
+                    one, other = self._signs(measure)
+                    return np.asarray(one * thinned_z(hits, signals, at[0]) + other * thinned_z(alarms, others, at[1]))
                 hit, alarm = (ndtri(np.where(known, (count + 0.5) / (asked + 1), np.nan)) for count, asked in ((hits, signals), (alarms, others)))
             one, other = self._signs(measure)
             return np.asarray(one * hit + other * alarm)

@@ -81,7 +81,8 @@ def _of_means(cells: Cells) -> Any:
 
 
 def _of_sensitivity(of: Sensitivity, cells: Cells) -> Any:
-    return lambda places, weights: of.weighted(cells, places, weights, "d′", resamples=_NONE)
+    at = of.asked(cells, of.pairs(cells).values())[0]
+    return lambda places, weights: of.weighted(cells, places, weights, "d′", at=at, resamples=_NONE)
 
 
 def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensitivity, Cells] | None:

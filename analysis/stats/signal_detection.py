@@ -17,6 +17,7 @@ The model is that of equal variances: d' = z(hit rate) - z(false-alarm rate), cr
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -100,6 +101,34 @@ def z_score(count: np.ndarray, of: np.ndarray, correction: Correction) -> Any:
         return ndtri(np.where(of > 0, (count + 0.5) / (of + 1), np.nan))[()]
     rate = np.asarray(_share(count, of))
     return ndtri(np.clip(rate, *CLIP) if correction == "clip" else rate)[()]
+
+
+def thinned_z(count: np.ndarray, asked: np.ndarray, to: int) -> np.ndarray:
+    """The log-linear z-score that fewer questions are expected to have: the mean over every choice of ``to`` of those that were asked.
+
+    Half an answer pulls a z-score towards 0 the more, the fewer questions there are, so that equal answerers differ where one was asked more. The mean over
+    choices has the expectation of a z-score of ``to`` questions, however many were asked: whatever is compared at one number differs by chance alone.
+
+    Parameters
+    ----------
+    count : of the answers; whole numbers
+    asked : of the questions; where they are no more than ``to``, all of them count
+    """
+    both, where = np.unique(np.stack([np.round(count), np.round(asked)]).reshape(2, -1), axis=1, return_inverse=True)
+    scores = np.array([_thinned(int(said), int(of), to) if of > to else float(z_score(said, of, "log-linear")) for said, of in both.T])
+    return scores[where.reshape(-1)].reshape(np.shape(count))
+
+
+@functools.lru_cache(maxsize=65536)
+def _thinned(count: int, asked: int, to: int) -> float:
+    from scipy.special import gammaln
+
+    def ways(of: Any, picked: Any) -> Any:
+        return gammaln(of + 1) - gammaln(picked + 1) - gammaln(of - picked + 1)
+
+    said = np.arange(max(0, to - asked + count), min(count, to) + 1)
+    share = np.exp(ways(count, said) + ways(asked - count, to - said) - ways(asked, to))  # hypergeometric
+    return float(share @ z_score(said, np.full(len(said), to), "log-linear"))
 
 
 def _share(count: np.ndarray, of: np.ndarray) -> Any:

@@ -18,6 +18,7 @@ from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
 from spanlab.analysis.stats.laplace import Laplace, Probit
 from spanlab.analysis.stats.sensitivity_model import sensitivity_contrasts, sensitivity_model
+from spanlab.analysis.stats.signal_detection import thinned_z
 
 WORDS = {"cd": ("different", "same"), "sc": ("asymmetric", "symmetric"), "si": ("different", "same")}
 
@@ -110,6 +111,62 @@ def test_slopes_of_sensitivity_hold_what_was_planted_whatever_the_counts() -> No
         away = (known[counts, 0] - means) @ weights
         reach = scipy.stats.t.ppf(0.975, 114) * np.sqrt(known[counts, 1] @ weights**2)
         assert 0.94 <= np.mean(np.abs(away) <= reach) <= 0.975
+
+
+def test_a_z_score_of_fewer_questions_is_what_fewer_would_have_on_average() -> None:
+    """Of 30 questions as of 5: the same expectation as of 5 that were asked, whatever the rate; and of no more than that, nothing changes."""
+    for rate in (0.02, 0.5, 0.93):
+        many, few = (scipy.stats.binom.pmf(np.arange(of + 1), of, rate) for of in (30, 5))
+        thinned = thinned_z(np.arange(31), np.full(31, 30), 5)
+        plain = ndtri((np.arange(6) + 0.5) / 6)
+        assert many @ thinned == pytest.approx(few @ plain)
+        assert abs(many @ ndtri((np.arange(31) + 0.5) / 31) - few @ plain) > 0.1 or rate == 0.5
+    assert thinned_z(np.arange(6), np.full(6, 5), 5) == pytest.approx(ndtri((np.arange(6) + 0.5) / 6))
+
+
+def unequal(seed: int, dprime: dict[int, float], people: int = 12) -> pd.DataFrame:
+    """People (spread of d' and criterion .3) who answer 60 questions of size 2 and 10 of size 4; without people, one machine."""
+    random, rows = np.random.RandomState(seed), []
+    for person in range(max(1, people)):
+        own, criterion = random.normal(0, 0.3, 2) * (people > 0)
+        for size, many in ((2, 60), (4, 10)):
+            signal = np.arange(many) % 2 == 0
+            said = random.rand(many) < ndtr(np.where(signal, 0.5, -0.5) * (dprime[size] + own) - criterion)
+            words = [json.dumps(WORDS["cd"][not one]) for one in signal]
+            right = said == signal
+            rows.append(pd.DataFrame({"participant": f"P{person}" if people else "", "set_size": size, "correct_answer": words, "correct": right}))
+    kind = {"agent": "participant", "agent_kind": "participant"} if people else {"agent": "network:a", "agent_kind": "network"}
+    made = pd.concat(rows, ignore_index=True)
+    number = np.arange(len(made))
+    fixed = {"paradigm": "cd", "practice": False, "chance": 0.5, "step": 1, "ask": 1, "outcome": "answered"}
+    return made.assign(**kind, **fixed, session=made["participant"], trial=number, trial_id=number.astype(str))
+
+
+def slope(data: pd.DataFrame) -> dict[Any, Any]:
+    rows = trends(effect("sensitivity"), data, "cd", resamples=2)
+    return rows[rows["measure"] == "d′"].iloc[0].to_dict()
+
+
+def test_conditions_with_unequal_numbers_of_questions_are_compared_at_the_same_number() -> None:
+    found = slope(unequal(1, {2: 3.0, 4: 3.0}))
+    table = rows_by(effect("sensitivity").table(unequal(1, {2: 3.0, 4: 3.0}), "cd"), "measure", "set_size")
+    assert table["d′", 4]["mean"] < table["d′", 2]["mean"] - 0.4  # half an answer of 5 pulls more than of 30
+    assert abs(2 * found["value"]) < 0.25
+    assert found["p"] > 0.05
+    assert found["note"].startswith("compared as of 5 and 5 questions")
+    assert slope(unequal(1, {2: 3.0, 4: 1.0}))["p"] < 0.001
+    few = slope(unequal(1, {2: 3.0, 4: 1.0}, people=4))
+    assert math.isnan(few["p"])
+    assert few["note"].endswith("fewer than 8 participants: no interval, no test")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [0, 8, 24])
+def test_equal_conditions_with_unequal_numbers_of_questions_are_seldom_told_apart(people: int) -> None:
+    p = np.array([slope(unequal(1000 * people + number, {2: 3.0, 4: 3.0}, people))["p"] for number in range(300)])
+    assert (p < 0.05).mean() <= 0.065 + 0.025  # two standard errors of the simulation
+    if people == 24:
+        assert all(slope(unequal(number, {2: 3.0, 4: 1.5}, people))["p"] < 0.05 for number in range(20))
 
 
 def test_words_that_answer_two_tasks_are_no_signals() -> None:
