@@ -56,6 +56,7 @@ VERDICTS = (
         says=(
             "… sessions of … participants, … rows",
             "has no finished trial, and is left out",
+            "… large session … left out",
             "sessions of machines are left out",
             "not finished: the finished trials are shared",
         ),
@@ -64,6 +65,20 @@ VERDICTS = (
         tests=(
             "tests/exchange/test_psychds.py::test_sessions_of_every_kind_keep_the_rules_and_their_answers",
             "tests/exchange/test_bids.py::test_sessions_without_a_finished_trial_are_left_out_and_named",
+        ),
+    ),
+    VerdictRule(
+        name="pseudonyms tell nobody",
+        says=(
+            "pseudonyms were drawn at random, and cannot be traced back to people later",
+            "participants keep their own identifiers",
+            "links pseudonyms to people: do not share it",
+        ),
+        rests_on="numbers drawn at random for everybody, unless a key file keeps them or real identifiers are asked for",
+        says_no_when="a key file is kept, or identifiers stay: a NOTE says so",
+        tests=(
+            "tests/exchange/test_psychds.py::test_nothing_tells_who_or_when_unless_it_is_asked_for",
+            "tests/exchange/test_sharing.py::test_identifiers_that_become_alike_are_both_named",
         ),
     ),
 )

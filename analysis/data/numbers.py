@@ -6,6 +6,48 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...core.verdicts import VerdictRule
+
+VERDICTS = (
+    VerdictRule(
+        name="an interval",
+        says=(
+            "95% interval … to …",
+            "95% interval … or more",
+            "95% interval …–…%",
+            "95% interval … or less",
+            "90% interval … to …",
+            "=95% interval",
+            "=90% interval",
+            "with a 95% interval",
+            "95% interval in brackets",
+            "no interval",
+            "rough interval",
+            "have a rough interval or none; the table says which",
+            "its interval is too narrow",
+            "the interval is too narrow",
+            "intervals are too narrow",
+            "its interval is wider than it need be",
+            "the interval is the normal one",
+            "A single unit has no interval",
+            "The interval of a score is that of (M - H) / H",
+            "people's 95% interval under the same conditions",
+            "on the safe side",
+            "(95% interval)",
+            "95% intervals",
+            "standard errors and intervals are …",
+            "exact ones … where all are alike",
+        ),
+        rests_on="the spread between participants, sessions or trials, as many as there are",
+        says_no_when="there is one unit, no spread, or trials cannot be told apart: no interval; of few units it is called "
+        "rough, and where it is known to be too narrow, too narrow",
+        tests=(
+            "tests/analysis/test_curves.py::test_intervals_cover_the_truth_about_as_often_as_they_say",
+            "tests/analysis/test_curves.py::test_a_cell_that_only_one_of_several_people_reached_has_no_interval",
+        ),
+    ),
+)
+
 
 def missing(value: Any) -> bool:
     """Whether there is no number."""

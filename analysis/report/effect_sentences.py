@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import kind_named
+from ...core.verdicts import VerdictRule
 from ..data.numbers import number
 from ..data.scoring import Scored
 from ..data.style import of_kinds
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 _MOST = 6
 #: Differences that are effects of their own, the first that there is; in points, as all are of shares.
 _COSTS = (("task_switching", "switch cost"), ("congruency", "congruency effect"))
+
+VERDICTS = (
+    VerdictRule(
+        name="an effect is there",
+        says=("not distinguishable from 0",),
+        rests_on="the interval of the effect (a cost, items held, the ends of lists, or a slope) over the units of each answerer",
+        says_no_when="the interval holds 0, as where nothing was planted",
+        tests=(
+            "tests/analysis/report/test_effect_sentences.py::test_a_planted_effect_is_told_from_0",
+            "tests/analysis/report/test_effect_sentences.py::test_where_nothing_was_planted_nothing_is_told_from_0",
+        ),
+    ),
+)
 
 
 def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: Sequence[Margin] = ()) -> tuple[str, str]:

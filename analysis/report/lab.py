@@ -36,7 +36,7 @@ VERDICTS = (
     ),
     VerdictRule(
         name="practice, quiz or checks not passed",
-        says=("Practice, a quiz or attention checks were not passed in …",),
+        says=("Practice, a quiz or attention checks were not passed in …", "(practice not passed)"),
         rests_on="the last verdicts of practice and quiz in each person's record, and the attention checks in it",
         says_no_when="every practice and quiz was passed at last, and every attention check was answered correctly",
         tests=(

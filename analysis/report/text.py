@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
@@ -32,6 +33,29 @@ ALL_CLASSES = "over all classes"
 
 #: what the label of a session says of its repetition
 _REPEAT = re.compile(r"(?:^|, )repeat \d+$")
+
+VERDICTS = (
+    VerdictRule(
+        name="as right as people",
+        says=(
+            "… points above … over the same …",
+            "… points below … over the same …",
+            "not distinguishable from … over the same … (difference … points",
+            "as many as … over the same …, to half a point",
+            "difference from … points, over the same …",
+            "; as many as … in all",
+            "are not distinguishable from it",
+            "are above it",
+            "are below it",
+        ),
+        rests_on="the difference of mean accuracies over the conditions that both have, each with the same weight, and its interval over the units of both",
+        says_no_when="the interval holds 0: not distinguishable; of one trial, or trials that cannot be told apart, there is no interval and no verdict",
+        tests=(
+            "tests/analysis/report/test_differences.py::test_sentences_of_differences_are_true",
+            "tests/analysis/report/test_differences.py::test_intervals_hold_planted_differences",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)

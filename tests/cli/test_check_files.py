@@ -225,6 +225,17 @@ def test_where_there_is_too_much_to_draw_the_line_says_how_much_was(tmp_path: Pa
     assert "20 combinations of factor levels, 120 trials compiled, 5 combinations drawn, which are 5 displays" in check_paradigm(tmp_path / "many.yaml")
 
 
+def test_the_last_of_many_combinations_is_compiled_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = f"[{', '.join(map(str, range(1, 21)))}]"
+    (tmp_path / "many.yaml").write_text(
+        text(draw="x: {permutation: {of: 9, take: =50 if a * b == 380 else 1}}", factors=f"{{a: {levels}, b: {levels}}}"), encoding="utf-8"
+    )
+    with pytest.raises(SpanLabError, match=r"cannot take 50 different ones of 9 \(with a = 19, b = 20"):
+        check_paradigm(tmp_path / "many.yaml")
+    monkeypatch.setattr("spanlab.paradigms.checking._MAX_COMBINATIONS", 30)
+    assert "400 combinations of factor levels, 600 trials compiled of the first 300 combinations alone" in check_paradigm(tmp_path / "many.yaml")
+
+
 # -- figures -------------------------------------------------------------------------------------------------------------------------------------------
 
 

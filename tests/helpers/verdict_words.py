@@ -32,12 +32,14 @@ def undeclared(text: str, said: Iterable[str]) -> list[str]:
     ----------
     said : declared sentences, or parts of them, in which ``…`` stands for any text
     """
-    patterns = [as_pattern(sentence) for sentence in said]
+    patterns = [as_pattern(sentence) for sentence in sorted(said, key=len, reverse=True)]  # a longer one may hold a shorter one
     return sorted({sentence for sentence in sentences(text) if WORDS.search(_without(sentence, patterns))})
 
 
 def as_pattern(sentence: str) -> re.Pattern[str]:
-    """The expression that a declared sentence is."""
+    """The expression that a declared sentence is; one that begins with ``=`` is a whole cell or sentence."""
+    if sentence.startswith("="):
+        return re.compile(f"^{re.escape(sentence[1:])}$")
     return re.compile(".*?".join(re.escape(text) for text in sentence.strip("… ").split("…")))
 
 
@@ -68,10 +70,96 @@ class Page(HTMLParser):
         self.text += "" if self._silent else re.sub(r"\s+", " ", data)
 
 
-#: parts of sentences that have a word of verdict and judge nothing: what something is, how it is made, what to do
+#: parts of sentences that have a word of verdict and judge nothing: what something is called, how it is made, what to do
 EXPLANATIONS = (
-    "no … for lack of columns",
-    "nothing to compare",
+    # names of paradigms, figures and columns
     "Delayed Match to Sample",
     "Spatial N-back with Abstraction, Identical Excluded",
+    "retention interval",
+    "items held (K)",
+    "Items held (K)",
+    "Items held (Pashler's K, … shown)",
+    "items held (K):",
+    "=percentile rank",
+    "=alike",
+    "=alike?",
+    "Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a verdict",
+    "same and other domain",
+    "=over the same",
+    "=best blind guess",
+    "=power",
+    "=worst",
+    # texts that people and models are told
+    "Either all are the same as before, or one of them is different",
+    "For every letter, decide whether it is the same as the letter two before it",
+    "Answer m (match) if it is",
+    "Is the second array the same or different?",
+    "rarely says that an item matches",
+    "texts or answers without a translation: …",
+    "Where nothing changed, correct means that 'same' was said",
+    # how figures and numbers are made
+    "no … for lack of columns",
+    "nothing to compare",
+    "(the same), so there is nothing to compare",
+    "the same figure is in …",
+    "by the number of items to be held in memory",
+    "the same answers with the recalled positions shuffled among themselves",
+    "Mean percentile rank of each transition",
+    "trials without any recalled item are left out",
+    "Trials without any answer are left out",
+    "answers that were never asked for are left out",
+    "The first N items of a block, which have nothing to match",
+    "items at the start of blocks, before there was one N back, left out of hits",
+    "block without any counted match",
+    "decisions that needed no memory (set size 0) left out",
+    "answered wrongly are left out; none is left out as too short or too long",
+    "none are left out as too short or too long",
+    "rows are in no analysis",
+    "Lures do not match the item N back",
+    "a hit is a match that was called a match",
+    "to a match is a miss",
+    "to a match it is a miss",
+    "as if the item had been said not to match",
+    "Zero is chance, below zero worse than chance",
+    "each with the same weight",
+    "Beside an answerer's kappa with people stands that of people among themselves, made in the same way",
+    "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors",
+    "People themselves are scored in the same way",
+    "From RNN-96 on: as published",
+    "Models from RNN-96 on: as published",
+    "who differ and took few trials",
+    "Practice and pilot rows are left out unless asked for, …",
+    "nobody has more than … block at one N",
+    "draws it all the same",
+    "same and other domain",
+    "has only one value of …, so there is nothing to compare",
+    "in the same unit: the share of the time",
+    "same unit: the share of the time",
+    "cut at the same place",
+    "M may well equal H",
+    "for the same conditions; degrees of freedom",
+    "tells for the same conditions",
+    "under the same conditions",
+    "The share of right answers is held against the best blind guess",
+    "a uniform guess …, the best blind guess …",
+    "Grey: what the best blind guess reaches",
+    "The sessions used … different …",
+    "Sessions were told … different texts",
+    "This page holds everything that it shows",
+    "people with a flat curve left out",
+    "not the same in all conditions",
+    "No margin was declared, so that nothing is called equivalent",
+    "No margin was declared (--margin): there is no verdict on equivalence",
+    '"not told apart" is not "alike"',
+    "Groups of different people",
+    "several different population variances",
+    "the power approach for assessing the equivalence",
+    "which conditions or answerers differ",
+    "power and seed, as spanlab plan prints them",
+    "which of these tests are confirmatory; all others are exploratory",
+    "where there is no difference it should find one",
+    "of so many simulated studies",
+    "what each column holds",
+    "Each holds a … grid or is empty",
+    "Capitals and small letters count as the same",
 )

@@ -11,11 +11,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from analysis_tables import mixed, responses
 from command_line import Run
 from docs_verdicts import declared, rules_of
+from observed import change_detection, table, together
+from planted_groups import planted_groups
 from statements import modules
 from verdict_words import EXPLANATIONS, Page, undeclared
+
+from spanlab.analysis.report import folder
+from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.stats.margins import read_margins
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = [rule for _, rule in declared()]
@@ -93,9 +101,75 @@ def test_a_sentence_that_judges_is_found_and_one_that_is_declared_is_not() -> No
     assert undeclared(Page("<p>a <b>is</b> fine</p><script>is safe</script><td>valid</td>").text, ()) == ["a is fine", "valid"]
 
 
-@pytest.mark.parametrize("typed", ["check vsr", "list", "timing golden"])
-def test_what_commands_print_judges_only_as_declared(typed: str, run: Run, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "tests" / "golden" / "record", tmp_path / "golden")
+#: commands whose words are looked through, in a folder with golden sessions (``golden``, ``study``) and tables of people and networks
+COMMANDS = (
+    "check study/study.yaml study/../own.yaml",
+    "list",
+    "timing golden",
+    "status study/study.yaml --data study",
+    "monitor study/study.yaml --data study --all --once",
+    "methods vsr --preregistration",
+    "resume golden/vsr-ideal-s11",
+)
+SLOW_COMMANDS = (
+    "formats",
+    "check vsr",
+    "plan --accuracy 75% --difference -8points --people 8,64 --trials 24 --samples 100 --margin 10points",
+    "check --language de",
+    "plan answers.csv --people 12 --trials 12 --samples 100",
+    "methods golden",
+    "methods study/study.yaml --preregistration --margin 5points",
+    "export csv golden out",
+    "export psychds golden out",
+    "export bids golden out",
+    "export psych101 golden out --machines",
+    "export chat-jsonl golden out --machines",
+    "migrate golden/vsr-ideal-s11 golden/vsr-p01-s3",
+    "replay vsr --agent ideal --agent chance --trials 3",
+    "stats answers.csv --margin 5points",
+    "stats golden",
+    "stats groups.csv",
+    "scores golden",
+)
+
+
+def tables(place: Path) -> None:
+    """Nine people and three networks, and two groups of people, as response tables."""
+    people = [
+        responses(lambda length, place, off=0.02 * (at % 4): 0.9 - 0.06 * length + off, agent="participant", kind="participant", participant=f"P{at}", seed=at)
+        for at in range(9)
+    ]
+    networks = [responses(lambda length, place, off=0.1 * at: 0.6 - off, agent=f"network:n{at}", seed=50 + at) for at in range(3)]
+    mixed(*people, *networks).to_csv(place / "answers.csv", index=False)
+    detected = [
+        table(change_detection(3 + 0.2 * at), 40, agent="participant", kind="participant", participant=f"P{at}", paradigm="cd", seed=at) for at in range(9)
+    ]
+    machines = [table(change_detection(1.0 + at), 40, agent=f"network:n{at}", paradigm="cd", seed=90 + at) for at in range(3)]
+    together(*detected, *machines).to_csv(place / "detection.csv", index=False)
+    planted_groups({"old": (8, 0.3), "young": (9, 1.4)}, np.random.RandomState(1)).to_csv(place / "groups.csv", index=False)
+
+
+@pytest.fixture
+def answered(tmp_path: Path) -> Path:
+    """A folder with golden sessions and studies, and tables of people and networks."""
+    golden = ROOT / "tests" / "golden"
+    shutil.copytree(golden / "record", tmp_path / "golden")
+    shutil.copytree(golden / "sessions" / "studies", tmp_path / "study")
+    shutil.copy(golden / "sessions" / "own.yaml", tmp_path)
+    tables(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("typed", [*COMMANDS, *(pytest.param(typed, marks=pytest.mark.slow) for typed in SLOW_COMMANDS)])
+def test_what_commands_print_judges_only_as_declared(typed: str, run: Run, answered: Path) -> None:
     status, out, err = run(*typed.split())
     assert status == 0, err
     assert undeclared(out + err, [*SAID, *EXPLANATIONS]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["golden", "answers.csv", "detection.csv", "groups.csv"])
+def test_what_a_page_says_judges_only_as_declared(data: str, answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "save", lambda *_: [])
+    page = compare([answered / data], answered / "out", Options(models=True, margins=read_margins(["5points"])))
+    assert undeclared(Page(page.read_text(encoding="utf-8")).text, [*SAID, *EXPLANATIONS]) == []
