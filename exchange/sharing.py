@@ -22,7 +22,7 @@ from ..core.agent_kinds import kind_named
 from ..core.atomic_files import whole_file
 from ..core.errors import SpanLabError
 from ..core.verdicts import VerdictRule
-from ..sessions.record.columns import COLUMNS
+from ..sessions.record.columns import COLUMNS, FURTHER
 from ..sessions.record.marking import Column
 from ..sessions.record.reader import PARTS, find_sessions, finished_trials, read_chunks, read_events, read_session, trials_left
 from ..sessions.record.session_info import SessionInfo
@@ -216,6 +216,8 @@ class SharedData:
             answer = row.get("answer")
             if isinstance(answer, str) and answer != row.get("correct_answer") and session.hides_text(self.options, row.get("phase")):
                 shared["answer"] = OTHER
+            if session.hides_text(self.options, row.get("phase")):
+                shared |= {name: OTHER for name, value in shared.items() if name.startswith("score_") and isinstance(value, str)}
             yield shared
 
     def has(self, column: str) -> bool:
@@ -225,7 +227,8 @@ class SharedData:
     def columns(self, names: Iterable[str]) -> list[Column]:
         """The shared columns of the response table: those that are declared, then others (factors and recorded values) by name."""
         declared = {column.name for column in COLUMNS}
-        others = [Column(name, "json", _meaning(name)) for name in sorted({*names} - declared)]
+        scored = {f"score_{name}": about for session in self.sessions for name, about in session.info.get("score_fields", {}).items()}
+        others = [Column(name, "json", *_meaning(name, scored.get(name))) for name in sorted({*names} - declared)]
         return [column for column in (*COLUMNS, *others) if self.has(column.name)]
 
     def rows(self, session: SharedSession) -> Iterator[dict[str, Any]]:
@@ -428,12 +431,15 @@ def _free_phases(value: object) -> Iterator[str]:
 
 
 def _as_json(name: str, declared: set[str]) -> bool:
-    return name in declared or name.startswith(("factor_", "record_"))
+    return name in declared or name.startswith(FURTHER)
 
 
-def _meaning(name: str) -> str:
+def _meaning(name: str, scored: Mapping[str, str] | None) -> tuple[str, str]:
+    """What a column holds that is not declared, and its unit."""
     what, _, rest = name.partition("_")
-    return f"level of the factor {rest}" if what == "factor" else f"what the paradigm records as {rest}"
+    if scored is not None:
+        return scored["meaning"], scored["unit"]
+    return (f"level of the factor {rest}" if what == "factor" else f"what the paradigm records as {rest}"), ""
 
 
 def _alphanumeric(text: str) -> str:

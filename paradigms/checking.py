@@ -25,6 +25,7 @@ from .network_view import is_model_step
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from .responses import ResponseKind
 from .responses.keys import key_problem
+from .responses.scores import probe_trial
 from .translation import illegible
 from .trial import Step, Trial
 from .triggers import unanswerable
@@ -82,6 +83,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
             deaf = deaf or (_not_heard_by_networks(trial) if paradigm.network is not None else "")
+            probe_trial(trial)
             if generator == GENERATORS[0]:
                 inspect(paradigm, trial)
                 if index in (0, _SEEDS):

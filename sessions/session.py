@@ -26,6 +26,7 @@ from ..paradigms.language.schema import SessionDesign
 from ..paradigms.network_view import is_model_step
 from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
+from ..paradigms.responses.scores import probe_trial
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from ..stimuli import Stimulus
@@ -206,7 +207,7 @@ def begin(
     if not plan:
         raise SpanLabError("no trials to run")
     request = replace(request, practice=request.practice or practises(agent))
-    try_out(paradigm, agent, plan, request)
+    kinds = try_out(paradigm, agent, plan, request)
     instructions = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
@@ -243,6 +244,7 @@ def begin(
         **request.extra,
         **_levels_of_people(paradigm, agent, plan, request),
         **sentences_of(agent, paradigm, (*_stairs(plan[0], rule), *plan, *practice_of(paradigm, agent, plan, request)), request.generator, request.language),
+        **_score_fields(kinds),
         **({} if rule is None else {"adaptive": rule}),
         **({"quiz": paradigm.quiz.to_record()} if paradigm.quiz is not None and agent.kind.at_window else {}),
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
@@ -257,6 +259,12 @@ def _in_use(paradigm: Paradigm, plan: Sequence[PlannedTrial], request: Request) 
     """The levels of the session, and which of them were chosen for it."""
     design = design_of(paradigm, request.design)
     return levels_in_use(paradigm, design, chosen_levels(paradigm, design, plan) if request.levels is None else request.levels)
+
+
+def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
+    """What the record says of the values that some kinds of questions add to their scores."""
+    declared = {name: asdict(each) for kind in kinds for name, each in kind.score_fields.items()}
+    return {"score_fields": declared} if declared else {}
 
 
 def practises(agent: Agent) -> bool:
@@ -318,6 +326,7 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
     kinds: dict[ResponseKind, None] = {}
     for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind.at_window else one_of_each(plan))):
         trial = planned.compile(paradigm, request.generator)
+        probe_trial(trial)
         agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
         agent.check_displays(_seen_by(agent, trial))
         kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ..agents.base import Episode, Response
 from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
+from ..paradigms.responses.scores import checked_scores
 from .agent_checks import check_response
 from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .record.marking import fields_of
@@ -43,15 +44,17 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         value = None
     if truth.answer is None:
         assert not ask.kind.scored, "only questions without a right answer have none"
-        return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, (_score(ask.kind.unscored(value)),))
-    scores = tuple(_score(score) for score in ask.kind.score(value, truth.answer))
+        (unscored,) = checked_scores(ask.kind, [ask.kind.unscored(value)])
+        return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, (_score(unscored),))
+    scores = tuple(_score(score) for score in checked_scores(ask.kind, ask.kind.score(value, truth.answer)))
     verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
 
 
 def _score(score: ItemScore) -> Score:
     """A score for the record; what its kind of response does not have is left out."""
-    return cast(Score, {name: value for name, value in asdict(score).items() if value is not None or name not in _NOT_OF_ALL_KINDS})
+    values = {**asdict(score), "more": dict(score.more) or None}
+    return cast(Score, {name: value for name, value in values.items() if value is not None or name not in _NOT_OF_ALL_KINDS})
 
 
 def last_verdict(judged: Sequence[Judged]) -> Verdict | None:

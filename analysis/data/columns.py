@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
+from ...sessions.record.columns import FURTHER
 from .coding import decoded
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _FACTORS = ("list_length", "set_size", "retention_steps")
 
 def plain_name(column: str) -> str:
     """``presence`` for ``factor_presence``."""
-    return column.removeprefix("factor_").removeprefix("record_")
+    return next((column.removeprefix(prefix) for prefix in FURTHER if column.startswith(prefix)), column)
 
 
 def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> str:
@@ -36,8 +37,8 @@ def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> st
     SpanLabError
         when there is none; the message lists what there is.
     """
-    for one in (name, f"factor_{name}", f"record_{name}"):
-        if one in items.columns and (one in PLAIN or one.startswith(("factor_", "record_"))) and items[one].notna().any():
+    for one in (name, *(f"{prefix}{name}" for prefix in FURTHER)):
+        if one in items.columns and (one in PLAIN or one.startswith(FURTHER)) and items[one].notna().any():
             return one
     there = columns_there(items)
     raise SpanLabError(f"no {what}: {paradigm} has no column '{name}'{nearest(name, there)}; it has {', '.join(there) or 'none'}")
@@ -45,7 +46,7 @@ def column_named(items: pd.DataFrame, name: str, paradigm: str, what: str) -> st
 
 def columns_there(items: pd.DataFrame) -> list[str]:
     """The names of all columns of conditions that have values."""
-    names = [one for one in items.columns if (one in PLAIN or one.startswith(("factor_", "record_"))) and items[one].notna().any()]
+    names = [one for one in items.columns if (one in PLAIN or one.startswith(FURTHER)) and items[one].notna().any()]
     return list(dict.fromkeys(map(plain_name, names)))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.agent_kinds import NETWORK
 from ...core.errors import SpanLabError
+from ...sessions.record.columns import FURTHER
 from ...sessions.record.reader import COLUMNS as RECORDED
 from ...sessions.record.reader import read_session
 from .coding import decoded
@@ -171,7 +172,7 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
             def pick(names: Sequence[str]) -> Sequence[str]:
                 return [name for name in names if name] if whole else wanted(names, trial_ids)
 
-            table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(("factor_", "record_")))
+            table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(FURTHER))
         else:
             schema = pyarrow.parquet.read_schema(file)
             read = schema.names if whole else wanted(schema.names, trial_ids)
@@ -242,7 +243,7 @@ def _nothing(rows: int, kind: Any = "str") -> pd.Series:
 def wanted(names: Sequence[str], trial_ids: bool) -> list[str]:
     """Those columns of a table that the analysis reads, with ``trial_id`` or without it where trials are numbered."""
     left = () if trial_ids or "trial" not in names else ("trial_id",)
-    return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(("factor_", "record_"))]
+    return [name for name in names if (name in COLUMNS and name not in left) or name.startswith(FURTHER)]
 
 
 def tables_and_folders(paths: Sequence[str | Path]) -> tuple[list[Path], list[str | Path]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.errors import SpanLabError
+from ...sessions.record.columns import FURTHER
 from .coding import NO, YES
 from .scoring import NEEDED, NUMBERS, YES_NO
 
@@ -167,13 +168,13 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
             ]
             if odd:
                 raise SpanLabError(f"{file}: column {name} holds {', '.join(sorted(repr(value) for value in odd)[:3])}, which is neither true nor false")
-        if name.startswith(("factor_", "record_")) and (words := _truths(column.unique().to_pylist())):
+        if name.startswith(FURTHER) and (words := _truths(column.unique().to_pylist())):
             values = column.dictionary_encode().combine_chunks()
             mended = pyarrow.array([words.get(value) for value in values.dictionary.to_pylist()], pyarrow.string())
             table = table.set_column(place, name, pyarrow.DictionaryArray.from_arrays(values.indices, mended).cast(pyarrow.string()))
             continue
         number = name in (*NUMBERS, "rt_ms")
-        if not pyarrow.types.is_string(column.type) or not (number or name == "trial_id" or (everywhere and name.startswith(("factor_", "record_")))):
+        if not pyarrow.types.is_string(column.type) or not (number or name == "trial_id" or (everywhere and name.startswith(FURTHER))):
             continue
         values = column.dictionary_encode().combine_chunks()
         distinct: list[str] = values.dictionary.to_pylist()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...human_data import published
+from ...sessions.record.columns import FURTHER
 from ..data.coding import coded, decoded, numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..data.style import GROUP_MEANS
@@ -278,7 +279,7 @@ class Effect:
     def prepared(self, scored: Scored) -> Scored:
         """Scored items of one paradigm with the columns of this effect, ready to be averaged."""
         items = scored.items
-        plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(("factor_", "record_")) and name in items.columns}
+        plain = {name: decoded(items[name]) for name in (*self.by, *self.needs) if name.startswith(FURTHER) and name in items.columns}
         scored = Scored(items.assign(**plain), scored.intrusions, ()) if plain else scored
         ready = self.prepare(scored) if self.prepare else scored
         if self.order or self.x not in ready.items.columns:

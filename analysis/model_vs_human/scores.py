@@ -18,6 +18,7 @@ import numpy as np
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
+from ...sessions.record.columns import FURTHER
 from ..data.coding import decoded
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
@@ -114,7 +115,7 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
     for name in (*score.by, *score.needs):
         if name not in items.columns or not items[name].notna().any():
             return []
-    plain: dict[str, Any] = {name: decoded(items[name]) for name in score.by if name.startswith(("factor_", "record_"))}
+    plain: dict[str, Any] = {name: decoded(items[name]) for name in score.by if name.startswith(FURTHER)}
     if score.x in plain:
         place = plain_numbers(plain[score.x])
         plain[score.x] = np.where(np.isfinite(place), place, np.nan)  # words have no place along a line

@@ -1,6 +1,6 @@
 """What may be answered, and how."""
 
-from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Scale, Surface
+from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Scale, ScoreField, Surface
 from .cells import Cells
 from .choice import Choice
 from .continuous import Continuous
@@ -25,6 +25,7 @@ __all__ = [
     "Region",
     "ResponseKind",
     "Scale",
+    "ScoreField",
     "SerialOrder",
     "Surface",
     "TypedText",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, cos, degrees, hypot, radians, sin
 from typing import Any, ClassVar, Literal
@@ -15,6 +15,7 @@ from ...stimuli import CANVAS
 from ..identity import canonical
 from .keys import AnswerKeys
 from .regions import Region
+from .scores import ItemScore, ScoreField
 
 #: One value (a choice, a text) or several (cells, sequences, in the order of output; None for an item that was left open). Plain Python, fit for JSON.
 Answer = int | str | tuple[int | str | None, ...]
@@ -132,29 +133,6 @@ class Surface:
         return bool(self.regions) or self.dial is not None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemScore:
-    """The score of one item of an answer: one row of the response table.
-
-    ``serial_position`` and ``output_position`` count from 1; None leaves the step's own recorded value in place. ``edit_distance`` is that of the whole answer,
-    for kinds that have one. Answers on a continuous scale have an ``error``: the signed distance to the correct answer, the shorter way round where the
-    scale closes after its ``period``; ``correct`` then says whether the error is at most ``tolerance``. What has no right answer has no ``correct`` either;
-    a rating has the ends of its scale, ``scale_from`` and ``scale_to``.
-    """
-
-    answer: int | str | None
-    correct_answer: int | str | None
-    correct: bool | None
-    serial_position: int | None = None
-    output_position: int | None = None
-    edit_distance: int | None = None
-    error: float | None = None
-    period: float | None = None
-    tolerance: float | None = None
-    scale_from: int | None = None
-    scale_to: int | None = None
-
-
 class ResponseKind(Component):
     """The base of every response kind. All positions are numbered from 0 inside, and from 1 in what people and models read."""
 
@@ -164,6 +142,8 @@ class ResponseKind(Component):
     not_for_networks: ClassVar[str] = ""
     #: whether there is a right answer; ratings have none, and are in no accuracy
     scored: ClassVar[bool] = True
+    #: values that the scores of this kind have in ``more``, by name: each is a column ``score_<name>`` of the response table
+    score_fields: ClassVar[Mapping[str, ScoreField]] = {}
 
     def record_key(self) -> str:
         """What this kind of question is called where a record says something of it: its name and the parameters that are not at their defaults."""

@@ -202,9 +202,13 @@ def _away(times: Any) -> float:
     return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())
 
 
-#: The declared columns; factors that are not among them follow as ``factor_<name>`` and further recorded values as ``record_<name>`` (type ``json``).
+#: The declared columns. Factors that are not among them follow as ``factor_<name>``, further values that a paradigm records as ``record_<name>``, and those
+#: that a kind of question adds to its scores as ``score_<name>`` (type ``json``).
 COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming))
 _OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
+
+#: how columns begin that are not declared here
+FURTHER = ("factor_", "record_", "score_")
 
 #: factors and recorded values that are columns by themselves
 OWN_COLUMNS = frozenset(OwnColumns.__annotations__)
@@ -256,4 +260,5 @@ def _named(values: Mapping[str, Any], prefix: str) -> Row:
 
 def _of_score(score: Score, before: Row) -> Row:
     """What a row has of its own; where an item does not say its position, the question's holds."""
-    return {name: before.get(name) if value is None and name in OWN_COLUMNS else value for name, value in _OF_SCORE.fill(score).items()}
+    shared = {name: before.get(name) if value is None and name in OWN_COLUMNS else value for name, value in _OF_SCORE.fill(score).items()}
+    return {**shared, **{f"score_{name}": value for name, value in score.get("more", {}).items()}}

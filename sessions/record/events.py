@@ -295,6 +295,7 @@ class Score(TypedDict):
     ]
     scale_from: NotRequired[Annotated[int | None, Holds("ratings: the lowest number of the scale; null for all other questions"), InTable(loaded=True)]]
     scale_to: NotRequired[Annotated[int | None, Holds("ratings: the highest number of the scale"), InTable(loaded=True)]]
+    more: NotRequired[Annotated[dict[str, Any], Holds("values that only this kind of question has, as it declares them: columns `score_<name>`")]]
 
 
 @with_config(OPEN)

@@ -128,7 +128,7 @@ def packed(table: ResponseTable, session: str) -> bytes:
 
 
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
-    """Rows as a table: the declared columns in order, then ``factor_`` and ``record_`` columns by name.
+    """Rows as a table: the declared columns in order, then the further ones (``factor_``, ``record_``, ``score_``) by name.
 
     Raises
     ------

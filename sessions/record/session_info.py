@@ -166,6 +166,9 @@ class SessionInfo(TypedDict):
     trials_from: NotRequired[Annotated[dict[str, Any], Holds("imported trials: their file")]]
     published: NotRequired[Annotated[dict[str, Any], Holds("published results: their file")]]
     parts: NotRequired[Annotated[Parts, Holds("large sessions: how the table is stored")]]
+    score_fields: NotRequired[
+        Annotated[dict[str, Any], Holds("what its kinds of questions add to their scores: type, meaning and unit of each column `score_<name>`")]
+    ]
     adaptive: NotRequired[Annotated[Adaptive, Holds("adaptive sessions: the rule of the staircase")]]
     quiz: NotRequired[Annotated[Quiz, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]]
     plan: Annotated[Any, Holds("the planned trials: a list, or for a large session its compact form")]
