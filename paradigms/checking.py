@@ -25,7 +25,7 @@ from .network_view import is_model_step
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
 from .responses import ResponseKind
 from .responses.keys import key_problem
-from .responses.scores import probe_trial
+from .score_check import probe_trial
 from .translation import illegible
 from .trial import Step, Trial
 from .triggers import unanswerable

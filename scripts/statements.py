@@ -1,6 +1,7 @@
 """Counts the statements of the package, room by room: in the syntax tree, docstrings apart; tests, benchmarks, scripts and examples do not count.
 
-python scripts/statements.py [FOLDER]        of this repository when no other copy of it is named
+python scripts/statements.py [FOLDER]             of this repository when no other copy of it is named
+python scripts/statements.py --large [FOLDER]     functions of more than 50 lines, and classes of more than 14 attributes: what is hard to hold in the head
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_COUNTED = {"tests", "benchmarks", "scripts", "examples", "docs", "build", "dist", "data", "demo", "report", "runs"}
+
+
+#: beyond these, a function or a class is in the list of large ones
+LINES, ATTRIBUTES = 50, 14
 
 
 def statements(source: str) -> int:
@@ -38,9 +43,37 @@ def by_room(root: Path) -> Counter[str]:
     return rooms
 
 
+def large(source: str) -> list[tuple[str, int, str]]:
+    """The functions of more than 50 lines and the classes of more than 14 attributes of a module: name, size, unit."""
+    found: list[tuple[str, int, str]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
+            lines = (node.end_lineno or 0) - first.lineno + 1
+            found += [(node.name, lines, "lines")] if lines > LINES else []
+        elif isinstance(node, ast.ClassDef):
+            stored = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store))
+            attributes = {inner.attr for inner in stored if isinstance(inner.value, ast.Name) and inner.value.id == "self"}
+            found += [(node.name, len(attributes), "attributes")] if len(attributes) > ATTRIBUTES else []
+    return found
+
+
+def print_large(root: Path) -> int:
+    """Print them, the largest first, and how many there are."""
+    rows = [(size, unit, f"{path}:{name}") for path in modules(root) for name, size, unit in large((root / path).read_text(encoding="utf-8"))]
+    for unit in ("lines", "attributes"):
+        those = sorted((row for row in rows if row[1] == unit), reverse=True)
+        print(*(f"{size:7,} {unit:10}  {place}" for size, _, place in those), sep="\n")
+        print(f"{len(those):7,} {'functions' if unit == 'lines' else 'classes'}")
+    return 0
+
+
 def main() -> int:
     """Print a line for each room, and the sum."""
-    root = Path(sys.argv[1]).resolve() if sys.argv[1:] else ROOT
+    arguments = [argument for argument in sys.argv[1:] if argument != "--large"]
+    root = Path(arguments[0]).resolve() if arguments else ROOT
+    if "--large" in sys.argv[1:]:
+        return print_large(root)
     rooms = by_room(root)
     for room, count in sorted(rooms.items()):
         print(f"{count:7,}  {room}")

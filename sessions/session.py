@@ -26,7 +26,7 @@ from ..paradigms.language.schema import SessionDesign
 from ..paradigms.network_view import is_model_step
 from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
 from ..paradigms.responses import ResponseKind
-from ..paradigms.responses.scores import probe_trial
+from ..paradigms.score_check import probe_trial
 from ..paradigms.translation import illegible
 from ..paradigms.triggers import Triggers, read_triggers, unanswerable
 from ..stimuli import Stimulus

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ..agents.base import Episode, Response
 from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
-from ..paradigms.responses.scores import checked_scores
+from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
 from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
 from .record.marking import fields_of

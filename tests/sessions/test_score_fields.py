@@ -16,7 +16,7 @@ from paradigm_texts import text
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange.sharing import OTHER
 from spanlab.paradigms.responses import RESPONSES, Answer, ItemScore, ResponseKind, ScoreField, Surface
-from spanlab.paradigms.responses.scores import probe_scores
+from spanlab.paradigms.score_check import probe_scores
 from spanlab.sessions import find_sessions, read_responses, read_session
 
 ASKED = """
