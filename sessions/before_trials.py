@@ -30,7 +30,10 @@ _INSTEAD = 2**29
 VERDICTS = (
     VerdictRule(
         name="practice was passed",
-        says=("practice was not passed: … of … correct in round …",),
+        says=(
+            "practice was not passed: … of … correct in round …",
+            "practice not passed",
+        ),
         rests_on="the share of right answers in the last round of practice, against the paradigm's criterion",
         says_no_when="the share is below it after the last round: the session stops, or goes on, as the paradigm says, and the record says which",
         tests=(

@@ -19,6 +19,7 @@ from ..agents.base import Agent, ConcurrentAgent
 from ..core.agent_kinds import CHAT, NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
+from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Generator, Paradigm, PlannedTrial, network_tasks
 from ..paradigms.compile import one_of_each
@@ -38,6 +39,24 @@ if TYPE_CHECKING:
     from ..agents.chat.agent import ChatAgent
     from ..agents.chat.cost.totals import Prices
     from ..agents.chat.settings import ChatSettings
+
+VERDICTS = (
+    VerdictRule(
+        name="finished trials are safe",
+        says=(
+            "the finished trials are safe",
+            "The finished trials are safe.",
+            "No trial is finished yet.",
+            "before any trial was finished",
+        ),
+        rests_on="the events of the record: a trial is finished once it is on the disk, and the next one begins after that",
+        says_no_when="no trial has its end in the record; the disk refuses: the session stops with the trial that could not be written",
+        tests=(
+            "tests/sessions/test_kills.py::test_a_trial_that_was_told_to_be_finished_is_on_the_disk",
+            "tests/sessions/test_command.py::test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished",
+        ),
+    ),
+)
 
 
 def say_on_stderr(sentence: str) -> None:

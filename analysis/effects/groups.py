@@ -63,7 +63,7 @@ GROUP_METHOD = (
 VERDICTS = (
     VerdictRule(
         name="groups of people differ",
-        says=("Groups are compared between people, … equal variances", "… are not in this figure"),
+        says=("Groups are compared between people, … equal variances", "… are not in this figure", "everybody in a group is alike: no test"),
         rests_on="Welch's tests of people's means, each person once; Holm's correction over pairs",
         says_no_when="p is .05 or more; people who lack a condition or a group are named and not compared",
         tests=(

@@ -63,7 +63,7 @@ _STATES = {
 VERDICTS = (
     VerdictRule(
         name="a session has nothing left to do",
-        says=("nothing to do: every trial of … is finished",),
+        says=("nothing to do: every trial of … is finished", "nothing to do: session … of … is finished"),
         rests_on="the plan of the session and the trials that its events say are finished, and its table",
         says_no_when="a trial of the plan has no end in the record: it is taken, and what was cut off is taken anew",
         tests=(

@@ -301,6 +301,11 @@ def test_the_safe_palette_can_be_told_apart(blindness: str) -> None:
         assert difference(red, green, blindness) > difference(COLOURS["red"], COLOURS["green"], blindness)
 
 
+@pytest.mark.parametrize("blindness", ["protanopia", "deuteranopia"])
+def test_the_published_colours_are_not_safe(blindness: str) -> None:
+    assert difference(COLOURS["red"], COLOURS["green"], blindness) < 40
+
+
 @pytest.mark.parametrize("name", ["cd", "sfr", "smu", "sts", "vsr"])
 def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name: str) -> None:
     paradigm = load_paradigm(name)
