@@ -151,7 +151,7 @@ class TrialTiming(TypedDict):
     trial_off_ms: Annotated[
         float | None,
         Holds("largest deviation of a display of the trial from its planned duration; null if no display had one", "ms", measured=True),
-        InTable(after="dropped_frames"),
+        InTable(),
     ]
     trial_dropped_frames: Annotated[
         int | None,
@@ -202,9 +202,23 @@ def _away(times: Any) -> float:
     return sum(float(absence.get("for_ms") or 0.0) for absence in times or ())
 
 
-#: The declared columns. Factors that are not among them follow as ``factor_<name>``, further values that a paradigm records as ``record_<name>``, and those
-#: that a kind of question adds to its scores as ``score_<name>`` (type ``json``).
-COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming))
+#: The declared columns in their order: the session, the trial and its question, the item, the answer and its score, times, cost.
+ORDER = (
+    *("session", "participant", "group", "agent_kind", "agent", "agent_settings_hash", "oracle"),
+    *("paradigm", "paradigm_version", "paradigm_hash", "generator", "keys"),
+    *("block", "trial", "trial_id", "paired_trial_id", "seed", "streams", "step", "ask", "phase"),
+    *("practice", "pilot", "set_size", "list_length", "serial_position", "output_position", "retention_steps"),
+    *("chance", "blind", "correct_answer", "answer", "outcome", "correct"),
+    *("error", "period", "tolerance", "scale_from", "scale_to", "non_targets", "edit_distance"),
+    *("feedback_shown", "extraction", "attempts", "warm_up", "rt_ms"),
+    *("onset_ms", "planned_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames"),
+    *("trial_off_ms", "trial_dropped_frames", "trial_paused_ms", "trial_unfocused_ms"),
+    *("latency_ms", "prompt_tokens", "completion_tokens", "started_at"),
+)
+
+#: The columns as their models declare them. Factors that are not among them follow as ``factor_<name>``, further values that a
+#: paradigm records as ``record_<name>``, and those that a kind of question adds to its scores as ``score_<name>`` (type ``json``).
+COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming), ORDER)
 _OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
 
 #: how columns begin that are not declared here

@@ -36,7 +36,6 @@ class OfTrial(TypedDict):
         Holds("number of the trial; `p3` is the third practice trial"),
         InTable(
             loaded=True,
-            after="block",
             type="integer",
             cell=_number,
             meaning="number of the trial in the session, from 1; practice trials are numbered separately",
@@ -145,7 +144,7 @@ class Paired(TypedDict, total=False):
     paired: Annotated[
         str,
         Holds("trial_id of the trial of another paradigm with the same draws (--paired-with); empty for all other trials"),
-        InTable(name="paired_trial_id", after="trial_id", missing=""),
+        InTable(name="paired_trial_id", missing=""),
     ]
 
 
@@ -155,18 +154,18 @@ class TrialStart(OfTrial, Paired):
     """a trial begins"""
 
     event: Literal["trial_start"]
-    block: Annotated[int, Holds("block, from 1"), InTable(loaded=True, after="keys")]
-    practice: Annotated[bool, Holds("whether it is a practice trial"), InTable(loaded=True, after="phase")]
+    block: Annotated[int, Holds("block, from 1"), InTable(loaded=True)]
+    practice: Annotated[bool, Holds("whether it is a practice trial"), InTable(loaded=True)]
     levels: Annotated[dict[str, Any], Holds("level of every factor")]
-    seed: Annotated[int, Holds("seed of the trial"), InTable(after="paired_trial_id")]
+    seed: Annotated[int, Holds("seed of the trial"), InTable()]
     trial_id: Annotated[
         str,
         Holds("hash of paradigm, version, generator, factor levels, seed and streams (and of the draws, if these were given)"),
-        InTable(loaded=True, after="trial"),
+        InTable(loaded=True),
     ]
-    set_size: Annotated[int | None, Holds("number of items to be held in memory, as the paradigm defines it"), InTable(loaded=True, after="pilot")]
+    set_size: Annotated[int | None, Holds("number of items to be held in memory, as the paradigm defines it"), InTable(loaded=True)]
     list_length: Annotated[int | None, Holds("number of items presented one after another"), InTable(loaded=True)]
-    started_at: Annotated[str, Holds("wall-clock time of the trial's start (UTC, ISO 8601)", measured=True), InTable(after="completion_tokens")]
+    started_at: Annotated[str, Holds("wall-clock time of the trial's start (UTC, ISO 8601)", measured=True), InTable()]
 
 
 @with_config(CLOSED)
@@ -174,8 +173,8 @@ class Shown(TypedDict):
     """one display of a step, as it was actually shown"""
 
     planned_ms: NotRequired[Annotated[float | None, Holds("planned duration; null if self-paced", "ms")]]
-    onset_ms: Annotated[float | None, Holds("onset of the step's first display on the session's clock", "ms", measured=True), InTable(after="rt_ms")]
-    shown_ms: Annotated[float | None, Holds("duration as shown", "ms", measured=True), InTable(after="planned_ms")]
+    onset_ms: Annotated[float | None, Holds("onset of the step's first display on the session's clock", "ms", measured=True), InTable()]
+    shown_ms: Annotated[float | None, Holds("duration as shown", "ms", measured=True), InTable()]
     planned_frames: Annotated[int | None, Holds("planned duration at the measured refresh rate", "frames", measured=True), InTable()]
     shown_frames: Annotated[int | None, Holds("duration as shown, in frames", "frames", measured=True), InTable()]
     dropped_frames: Annotated[int, Holds("number of late frames", "frames", measured=True)]
@@ -192,7 +191,6 @@ class Feedback(TypedDict, total=False):
         Holds("the feedback shown: right, wrong or missed"),
         InTable(
             name="feedback_shown",
-            after="correct",
             missing="",
             meaning="right, wrong or missed, if feedback on this answer was shown; empty otherwise",
         ),
@@ -201,14 +199,14 @@ class Feedback(TypedDict, total=False):
 
 class _Step(OfTrial, Feedback):
     event: Literal["step"]
-    step: Annotated[int, Holds("step of the trial, from 1"), InTable(loaded=True, after="streams")]
-    phase: Annotated[str, Holds("phase of the step, such as probe"), InTable(loaded=True, after="ask")]
-    planned_ms: Annotated[float | None, Holds("planned duration of the step's first display; null if self-paced", "ms"), InTable(after="onset_ms")]
+    step: Annotated[int, Holds("step of the trial, from 1"), InTable(loaded=True)]
+    phase: Annotated[str, Holds("phase of the step, such as probe"), InTable(loaded=True)]
+    planned_ms: Annotated[float | None, Holds("planned duration of the step's first display; null if self-paced", "ms"), InTable()]
     shown: NotRequired[
         Annotated[
             list[Shown],
             Holds("in a window: its displays in order", "frames", measured=True),
-            InTable(name="dropped_frames", after="shown_frames", type="integer", cell=_dropped, meaning="number of late frames in the step"),
+            InTable(name="dropped_frames", type="integer", cell=_dropped, meaning="number of late frames in the step"),
         ]
     ]
     happened: NotRequired[Annotated[dict[str, Any], Holds("in a window: anything else that happened", measured=True)]]
@@ -228,7 +226,7 @@ class Notes(TypedDict, total=False):
     extraction: Annotated[
         str,
         Holds("how the answer was read from the reply: exact, first_character, tolerant, constrained, model or unread; empty except for chat models"),
-        InTable(after="feedback_shown", missing=""),
+        InTable(missing=""),
     ]
     attempts: Annotated[int | None, Holds("number of replies to this question: 1, and 1 more for each repeat; null except for chat models"), InTable()]
     warm_up: Annotated[
@@ -239,7 +237,7 @@ class Notes(TypedDict, total=False):
     latency_ms: Annotated[
         float | None,
         Holds("time from the request to the reply that was used; null except for chat models", "ms", measured=True),
-        InTable(after="trial_unfocused_ms"),
+        InTable(),
     ]
     prompt_tokens: Annotated[int | None, Holds("input tokens for this answer, over all attempts, as counted by the server", "tokens", measured=True), InTable()]
     completion_tokens: Annotated[
@@ -251,12 +249,10 @@ class Notes(TypedDict, total=False):
 class Score(TypedDict):
     """one answered item"""
 
-    answer: Annotated[Answer, Holds("the answer given; null if there was none"), InTable(loaded=True, after="correct_answer")]
-    correct_answer: Annotated[Answer, Holds("the correct answer; null for an intrusion and a rating"), InTable(loaded=True, after="blind")]
-    correct: Annotated[
-        bool | None, Holds("whether the item was answered correctly; null where there is no right answer (ratings)"), InTable(loaded=True, after="outcome")
-    ]
-    serial_position: Annotated[int | None, Holds("serial position of the tested item in the list, from 1"), InTable(loaded=True, after="list_length")]
+    answer: Annotated[Answer, Holds("the answer given; null if there was none"), InTable(loaded=True)]
+    correct_answer: Annotated[Answer, Holds("the correct answer; null for an intrusion and a rating"), InTable(loaded=True)]
+    correct: Annotated[bool | None, Holds("whether the item was answered correctly; null where there is no right answer (ratings)"), InTable(loaded=True)]
+    serial_position: Annotated[int | None, Holds("serial position of the tested item in the list, from 1"), InTable(loaded=True)]
     output_position: Annotated[int | None, Holds("output position of the item in the answer, from 1"), InTable(loaded=True)]
     edit_distance: NotRequired[
         Annotated[
@@ -265,7 +261,7 @@ class Score(TypedDict):
                 "sequences and texts: smallest number of insertions, deletions and substitutions of single items or characters that turn the whole answer "
                 "into the right one; the same in all rows of the question"
             ),
-            InTable(loaded=True, after="correct"),
+            InTable(loaded=True),
         ]
     ]
     error: NotRequired[
@@ -276,7 +272,7 @@ class Score(TypedDict):
                 "and for all other questions",
                 "degrees",
             ),
-            InTable(loaded=True, after="correct"),
+            InTable(loaded=True),
         ]
     ]
     period: NotRequired[
@@ -305,13 +301,13 @@ class Given(TypedDict):
     outcome: Annotated[
         Literal["answered", "omitted", "invalid"],
         Holds("answered, omitted (no answer within the response window) or invalid (not an allowed answer)"),
-        InTable(loaded=True, after="answer"),
+        InTable(loaded=True),
     ]
     value: Annotated[Any, Holds("the whole answer")]
     rt_ms: Annotated[
         float | None,
         Holds("reaction time from the onset of the question; null if it has no meaning", "ms", measured=True),
-        InTable(loaded=True, after="warm_up"),
+        InTable(loaded=True),
     ]
     raw: Annotated[Any, Holds("the answer in raw form: key, click, text, logits", measured=True)]
     notes: Annotated[Notes, Holds("the agent's notes on its answer", measured=True)]
@@ -322,11 +318,11 @@ class Given(TypedDict):
 class AskedStep(_Step, Given):
     """a step with a question ends: each of its scores is a row of the response table; it has all keys of a step, and these"""
 
-    ask: Annotated[int, Holds("number of the question in the trial, from 1"), InTable(loaded=True, after="step")]
+    ask: Annotated[int, Holds("number of the question in the trial, from 1"), InTable(loaded=True)]
     chance: Annotated[
         float | None,
         Holds("probability that a uniform guess among the allowed answers scores this item as correct"),
-        InTable(loaded=True, after="retention_steps"),
+        InTable(loaded=True),
     ]
     blind: NotRequired[
         Annotated[
@@ -346,13 +342,13 @@ class OwnColumns(TypedDict, total=False):
 
     set_size: int
     list_length: int
-    retention_steps: Annotated[int, Holds("number of empty steps between the last item and the probe"), InTable(loaded=True, after="output_position")]
+    retention_steps: Annotated[int, Holds("number of empty steps between the last item and the probe"), InTable(loaded=True)]
     serial_position: int
     output_position: int
     non_targets: Annotated[
         list[Any],
         Holds("correct answers of the other items, about which the question could have been asked instead, as a list; null where the paradigm does not say"),
-        InTable(loaded=True, after="tolerance"),
+        InTable(loaded=True),
     ]
 
 

@@ -47,14 +47,12 @@ class InTable:
     Parameters
     ----------
     loaded : whether the analysis reads it
-    after : name of the column before it; that of its model before it, when empty
     name, meaning, type : as those of the field, when empty
     cell : makes what stands in the table of what stands in the record
     missing : what stands in the table where the record does not have the field
     """
 
     loaded: bool = False
-    after: str = ""
     name: str = ""
     meaning: str = ""
     type: ColumnType | None = None
@@ -147,35 +145,33 @@ class Source:
         }
 
 
-def columns_of(models: Sequence[type]) -> tuple[tuple[Column, ...], tuple[Source, ...]]:
+def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Column, ...], tuple[Source, ...]]:
     """The response table, and for each model what it gives to a row.
 
     A field that two models share is a column of the first.
+
+    Parameters
+    ----------
+    order : the names of all columns
+
+    Raises
+    ------
+    TypeError
+        when a column has no place in the order, or a name in the order is no column.
     """
     columns: dict[str, Column] = {}
-    following: dict[str, list[str]] = {}
     sources: list[Source] = []
     for model in models:
         cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
-        before = ""
         for field in fields_of(model):
             marks, holds = field.in_table, field.holds
             if marks is None or (name := marks.name or field.name) in columns:
                 continue
             columns[name] = Column(name, marks.type or _column_type(field.type), marks.meaning or holds.meaning, holds.unit, holds.measured, marks.loaded)
-            following.setdefault(marks.after or before, []).append(name)
             cells.append((name, field.name, marks.cell, marks.missing))
-            before = name
         sources.append(Source(tuple(cells)))
-    ordered = tuple(columns[name] for name in _in_order("", following))
-    lost = columns.keys() - {column.name for column in ordered}
-    if lost:
-        raise TypeError(f"columns that stand after none: {', '.join(sorted(lost))}")
-    return ordered, tuple(sources)
-
-
-def _in_order(before: str, following: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The columns after one; of several that are to stand there, the one that was declared last comes first."""
-    for name in reversed(following.get(before, ())):
-        yield name
-        yield from _in_order(name, following)
+    if columns.keys() != set(order) or len(order) != len(columns):
+        raise TypeError(
+            f"columns without a place in the order, or in it without a field: {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"
+        )
+    return tuple(columns[name] for name in order), tuple(sources)

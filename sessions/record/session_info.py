@@ -136,7 +136,7 @@ class SessionInfo(TypedDict):
         Annotated[
             int,
             Holds("version of the random streams from which the trial was drawn; 1 in older records, where trials with the same seed were alike"),
-            InTable(after="seed", missing=1),
+            InTable(missing=1),
         ]
     ]
     seed: Annotated[int, Holds("seed of the session")]
@@ -144,7 +144,7 @@ class SessionInfo(TypedDict):
     language: Annotated[str, Holds("language of the instructions")]
     instructions: NotRequired[Annotated[str, Holds("the instructions before the first trial; they may change with the levels of factors")]]
     sentences: NotRequired[Annotated[dict[str, Any], Holds("all other sentences that the agent reads")]]
-    pilot: Annotated[bool, Holds("whether the session was marked as a pilot"), InTable(loaded=True, after="practice")]
+    pilot: Annotated[bool, Holds("whether the session was marked as a pilot"), InTable(loaded=True)]
     practice: Annotated[bool, Holds("whether the session begins with practice")]
     chosen_levels: NotRequired[Annotated[dict[str, Any], Holds("sessions of people: the levels chosen for the session, by factor")]]
     practice_levels: NotRequired[

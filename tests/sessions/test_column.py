@@ -1,4 +1,4 @@
-"""A further column, as the documentation tells: a field and the line that fills it, in two files."""
+"""A further column, as the documentation tells: a field, its place and the line that fills it, in three files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from session_tools import one_thread
 from written_anew import STORED
 
 #: the files that the documentation names, and before which of their lines what it shows has its place
-PLACES = {"sessions/record/events.py": "    chance: Annotated[", "sessions/trial_log.py": '                "chance": step.truth.chance,'}
+PLACES = {
+    "sessions/record/events.py": "    chance: Annotated[",
+    "sessions/record/columns.py": '    *("practice", "pilot",',
+    "sessions/trial_log.py": '                "chance": step.truth.chance,',
+}
 
 
 def package_with(folder: Path, repository: Path, changed: dict[str, str]) -> None:
@@ -35,7 +39,7 @@ def package_with(folder: Path, repository: Path, changed: dict[str, str]) -> Non
 def test_the_example_of_the_documentation(tmp_path: Path, repository: Path) -> None:
     page = (repository / "docs" / "record.md").read_text(encoding="utf-8")
     (section,) = re.findall(r"### A further column\n(.*?)\n## ", page, re.DOTALL)
-    shown = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    shown = re.findall(r"```(?:python|text)\n(.*?)```", section, re.DOTALL)
     changed: dict[str, str] = {}
     for (file, place), lines in zip(PLACES.items(), shown, strict=True):
         assert f"`{file}`" in section
@@ -51,7 +55,7 @@ def test_the_example_of_the_documentation(tmp_path: Path, repository: Path) -> N
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    run("-m", "spanlab.cli", "replay", "vsr", "--agent", "ideal", "--trials", "2", "--data", "data")
+    run("-m", "spanlab", "replay", "vsr", "--agent", "ideal", "--trials", "2", "--data", "data")
     (table,) = (tmp_path / "data").glob("*/responses.csv")
     head, *rows = csv.reader(table.open(encoding="utf-8"))
     assert head[head.index("phase") + 1] == "displays"

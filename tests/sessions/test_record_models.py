@@ -14,7 +14,7 @@ from written_anew import STORED
 from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.step_spec import LIST_COLUMNS, WHOLE_COLUMNS
-from spanlab.sessions.record.columns import COLUMNS, OWN_COLUMNS, TrialTiming
+from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
 from spanlab.sessions.record.reader import read_events
@@ -38,7 +38,7 @@ def test_every_field_says_what_it_holds(model: type) -> None:
 
 
 def test_the_columns_are_those_of_the_models() -> None:
-    found, _ = columns_of(SOURCES)
+    found, _ = columns_of(SOURCES, ORDER)
     assert found == COLUMNS
     assert len({column.name for column in COLUMNS}) == len(COLUMNS)
     assert tuple(column.name for column in COLUMNS if column.loaded) == LOADED
@@ -49,10 +49,11 @@ def test_a_field_more_is_a_column_more() -> None:
     class WithMore(TypedDict):
         """as a step, and one thing more"""
 
-        pupil_mm: Annotated[float | None, Holds("diameter of the pupil", "mm", measured=True), InTable(after="rt_ms", loaded=True)]
+        pupil_mm: Annotated[float | None, Holds("diameter of the pupil", "mm", measured=True), InTable(loaded=True)]
         wink: Annotated[bool, Holds("whether somebody winked"), InTable(name="winked", missing=False)]
 
-    more, sources = columns_of((*SOURCES, WithMore))
+    place = ORDER.index("onset_ms")
+    more, sources = columns_of((*SOURCES, WithMore), (*ORDER[:place], "pupil_mm", "winked", *ORDER[place:]))
     names = [column.name for column in more]
     place = names.index("rt_ms")
     assert names[place : place + 4] == ["rt_ms", "pupil_mm", "winked", "onset_ms"]
@@ -62,14 +63,17 @@ def test_a_field_more_is_a_column_more() -> None:
     assert sources[-1].fill({"pupil_mm": 3.5}) == {"pupil_mm": 3.5, "winked": False}
 
 
-def test_a_column_after_none_is_refused() -> None:
+def test_a_column_without_a_place_is_refused_and_a_place_without_a_column() -> None:
     class Lost(TypedDict):
         """of nowhere"""
 
-        lost: Annotated[int, Holds("nothing"), InTable(after="nowhere")]
+        lost: Annotated[int, Holds("nothing"), InTable()]
 
-    with pytest.raises(TypeError, match="lost"):
-        columns_of((*SOURCES, Lost))
+    for models, order in (((*SOURCES, Lost), ORDER), (SOURCES, (*ORDER, "lost"))):
+        with pytest.raises(TypeError, match="lost"):
+            columns_of(models, order)
+    with pytest.raises(TypeError, match="twice"):
+        columns_of(SOURCES, (*ORDER, "phase"))
 
 
 @pytest.mark.parametrize(
