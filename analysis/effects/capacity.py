@@ -5,7 +5,11 @@ With N items, hit rate H (a change was called one) and false-alarm rate F (no ch
 * Pashler (1988, Perception & Psychophysics 44, 369-378), for probes that show the whole display again: K = N (H - F) / (1 - F);
 * Cowan (2001, Behavioral and Brain Sciences 24, 87-114), for probes of a single item: K = N (H - F).
 
-K is never cut off at 0 or N: a value below 0 means that answers were worse than guessing. Omitted and invalid answers are misses where something changed; where
+K is never cut off at 0 or N: a value below 0 means that answers were worse than guessing, and a guesser whose values below 0 were cut off would hold something.
+Pashler's K divides by 1 - F. Of few trials the inverse of a rate is too large on average, and that of 0 is infinite: (m + 1) / (x + 1) stands for it, with x
+correct rejections in m trials without a change, whose expectation is that of the inverse but for F to the power of m + 1 (Chapman, 1951, University of
+California Publications in Statistics 1, 131-160, for the inverse of a binomial count). Where that is large, or the interval wider than N, these trials cannot
+tell K. Omitted and invalid answers are misses where something changed; where
 nothing did, they are not counted.
 """
 
@@ -25,17 +29,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMULAS = ("Pashler", "Cowan")
+#: From fewer trials than this, with or without a change, there is no K.
+FEWEST = 8
+#: What the note of a K begins with that these trials cannot tell.
+UNTOLD = "these trials cannot tell K"
+#: Where somebody may have had no correct rejection by chance with a larger probability than this, the inverse of their rate is not known.
+_UNKNOWN = 0.05
 
 
-def pashler_k(items: Any, hits: Any, false_alarms: Any) -> Any:
-    """Pashler's K from the number of items and the two rates; NaN where every answer was a false alarm."""
+def pashler_k(items: Any, hits: Any, false_alarms: Any, others: Any = None) -> Any:
+    """Pashler's K from the number of items and the two rates; NaN where every answer was a false alarm.
+
+    Parameters
+    ----------
+    others : how many trials had no change: K is then without the bias of few of them, and finite
+    """
     items, hits, false_alarms = (np.asarray(values, float) for values in (items, hits, false_alarms))
+    if others is not None:
+        m = np.asarray(others, float)
+        return (items * (1 - (1 - hits) * (m + 1) / (m * (1 - false_alarms) + 1)))[()]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(false_alarms < 1, items * (hits - false_alarms) / (1 - false_alarms), np.nan)[()]
 
 
-def cowan_k(items: Any, hits: Any, false_alarms: Any) -> Any:
-    """Cowan's K from the number of items and the two rates."""
+def cowan_k(items: Any, hits: Any, false_alarms: Any, others: Any = None) -> Any:
+    """Cowan's K from the number of items and the two rates; that of few trials has no bias."""
     return (np.asarray(items, float) * (np.asarray(hits, float) - np.asarray(false_alarms, float)))[()]
 
 
@@ -82,12 +100,16 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
         return nothing | {"note": f"no trials {'with' if True not in pair else 'without'} a change: no K"}
     unit = cells.unit[pair[True]]
     signals, others = cells.values[pair[True]], cells.values[pair[False]]
+    trials = {changed: int((cells.many[number] * cells.trials[number]).sum()) for changed, number in pair.items()}
+    if min(trials.values()) < FEWEST:
+        return nothing | {"note": f"{trials[True]} and {trials[False]} trials with and without a change: no K from fewer than {FEWEST}"}
     if unit != "trial":
         shared, mine, theirs = np.intersect1d(cells.ids[pair[True]], cells.ids[pair[False]], return_indices=True)
-        values = np.asarray(function(np.full(len(shared), size), signals[mine], others[theirs]))
-        lost = int(np.isnan(values).sum())
+        without = cells.trials[pair[False]][theirs]
+        values = np.asarray(function(np.full(len(shared), size), signals[mine], others[theirs], without))
+        unknown = float(np.mean(others[theirs] ** (without + 1))) if len(shared) else 1.0
         row = summary(values, unit, level=level, resamples=resamples, seed=seed, proportion=False)
-        return row | ({"note": f"no K for {lost} of {len(values)}: every answer was a false alarm"} if lost else {})
+        return _judged(row, formula, size, unknown)
     times = np.concatenate([cells.many[pair[True]], cells.many[pair[False]]])
     counts = np.zeros((len(signals) + len(others), 4))
     counts[: len(signals), 0], counts[: len(signals), 1] = signals, 1
@@ -95,11 +117,25 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
 
     def statistic(sums: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(function(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]))
+            return np.asarray(function(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3], sums[:, 3]))
 
     result = estimate_pooled(counts, statistic, many=times, level=level, resamples=resamples, seed=seed)
-    note = "every answer was a false alarm: no K" if np.isnan(result.mean) else ""
-    if not note and result.interval == "none":
-        note = "one trial: no interval" if result.n == 1 else f"no spread over {result.n} trials: no interval"
+    note = "" if result.interval != "none" else f"no spread over {result.n} trials: no interval"
     row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem, "low": result.low, "high": result.high, "interval": result.interval}
-    return row | {"note": note}
+    alarms = float(np.average(others, weights=cells.many[pair[False]]))
+    if signals.min() == 1 and alarms < 1:  # every change was seen: the lower limit is that of so many hits
+        seen = ((1 - level) / 2) ** (1 / trials[True])
+        row |= {"low": float(function(size, seen, alarms, trials[False])), "high": max(float(size), result.mean), "interval": "exact"}
+        note = ""
+    return _judged(row | {"note": note}, formula, size, alarms ** (trials[False] + 1))
+
+
+def _judged(row: dict[str, Any], formula: str, size: float, unknown: float) -> dict[str, Any]:
+    """A row whose interval contains its mean, and whose note says where these trials cannot tell K."""
+    row |= {"low": min(row["low"], row["mean"]), "high": max(row["high"], row["mean"])} if row["low"] == row["low"] else {}
+    why = ""
+    if formula == "Pashler" and unknown > _UNKNOWN:
+        why = "nearly every answer was that something changed"
+    elif row["high"] - row["low"] > size:
+        why = f"its interval is wider than from 0 to {size:g}"
+    return row | {"note": "; ".join(filter(None, (f"{UNTOLD}: {why}" if why else "", row["note"])))}

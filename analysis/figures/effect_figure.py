@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..data.scoring import WHO
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
 from ..effects.effect import Effect
@@ -197,7 +199,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."
     people = f" {means}" if len(individual_rows) < len(table) else ""
     oracle = " Simulated observers were given the correct answers." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
-    cut = "" if _proportion(effect) or not _beyond(table) else " The axis is that of people and models; simulated observers and guessing may lie beyond."
+    cut = "" if _proportion(effect) or not _beyond(table) else " What lies beyond the axis is in the table."
     thin = "" if conditions else thin_lines(looks_of(individual_rows))
     return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}"
 
@@ -222,16 +224,32 @@ def _axis(effect: Effect, table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _extent(table: pd.DataFrame) -> tuple[float, float]:
-    """The range of all values, intervals and chance levels."""
-    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
-    return min(values, default=0.0), max(values, default=1.0)
+    """The range of an axis: of values, their intervals and chance levels, but for those that would make the others unreadable.
+
+    Values that lie further from the others than three times their spread (Tukey's far outliers, around at least half of the values) are beyond the axis, and
+    so are ends of intervals that reach further from all values than three usual intervals, or three times their range.
+    """
+    means = table["mean"].dropna().astype(float).to_numpy()
+    if not len(means):
+        return 0.0, 1.0
+    first, third = np.quantile(means, [0.25, 0.75])
+    widths = (table["high"] - table["low"]).dropna().astype(float).to_numpy()
+    usual = float(np.median(widths)) if len(widths) else 0.0
+    reach = 3 * max(float(third - first), usual)
+    near = means[(means >= first - reach) & (means <= third + reach)] if reach > 0 else means
+    low, high = float(near.min()), float(near.max())
+    reach = 3 * max(high - low, usual)
+    others = [float(one) for name in ("low", "high", "chance") for one in table[name].dropna()]
+    inside = [one for one in others if low - reach <= one <= high + reach] if reach > 0 else others
+    return min(low, *inside), max(high, *inside)
 
 
 def _beyond(table: pd.DataFrame) -> bool:
-    """Whether yardsticks reach further than everybody else."""
+    """Whether anything reaches beyond the axis."""
     table = table[table["mean"].notna()]
-    (low, high), (lowest, highest) = _extent(competitors(table)), _extent(table)
-    return lowest < low or highest > high
+    low, high = _extent(competitors(table))
+    values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
+    return min(values, default=low) < low or max(values, default=high) > high
 
 
 def _digits(vertical: dict[str, Any]) -> int:

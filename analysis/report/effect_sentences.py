@@ -9,7 +9,8 @@ from ...core.agent_kinds import kind_named
 from ...core.verdicts import VerdictRule
 from ..data.numbers import number
 from ..data.scoring import Scored
-from ..data.style import of_kinds
+from ..data.style import listed, of_kinds
+from ..effects.capacity import UNTOLD
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..stats.margins import Margin, margin_of, verdict_in_words
@@ -70,8 +71,16 @@ def _capacity(by_name: Mapping[str, ComputedEffect]) -> tuple[str, str]:
     shared = _shared(table, "set_size")
     if shared is None:
         return "", ""
-    text = _each(table[table["set_size"] == shared].rename(columns={"mean": "value"}), lambda value: number(value, 1), above_0=True)
-    return (f"Items held (Pashler's K, {int(shared)} shown)", f": {text}.") if text else ("", "")
+    rows = table[table["set_size"] == shared].rename(columns={"mean": "value"})
+    untold = rows["note"].fillna("").str.startswith(UNTOLD)
+    text = _each(rows[~untold], lambda value: number(value, 1), above_0=True)
+    parts = [text] if text else []
+    if many := [_called(row) for row in ranked(_telling(rows[untold])).to_dict("records")]:
+        parts.append(f"of {listed(many) if len(many) <= _MOST else f'{len(many)} answerers'} these trials cannot tell it")
+    full = [_called(row) for row in ranked(_telling(rows[~untold & (rows["high"] >= shared)])).to_dict("records")]
+    if 0 < len(full) <= _MOST:
+        parts.append(f"{listed(full)} may hold all {int(shared)}, or more")
+    return (f"Items held (Pashler's K, {int(shared)} shown)", f": {'; '.join(parts)}.") if parts else ("", "")
 
 
 def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:

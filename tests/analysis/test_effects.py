@@ -264,6 +264,35 @@ def test_k_of_people_is_averaged_over_people() -> None:
     assert (found.loc[("Pashler", 6), "unit"], found.loc[("Pashler", 6), "n_units"]) == ("participant", 4)
 
 
+def test_a_guesser_holds_nothing_on_average_and_somebody_who_saw_every_change_everything() -> None:
+    """Without the correction the mean of a guesser with 12 trials of both kinds is -.3 of 6, by the exact distribution of the counts."""
+    counts = np.arange(13)
+    for guess in (0.2, 0.5, 0.7):
+        weights = np.outer(*[scipy.stats.binom.pmf(counts, 12, guess)] * 2)
+        mean = float((weights * pashler_k(6, counts[:, None] / 12, counts[None] / 12, 12)).sum())
+        assert mean == pytest.approx(6 * guess**13, abs=1e-9)  # but for those who always say that something changed
+    assert pashler_k(6, 1.0, 0.3, 12) == pytest.approx(6)
+
+
+def test_where_trials_cannot_tell_k_it_is_said() -> None:
+    def of(hits: int, alarms: int, many: int = 30) -> dict[Any, Any]:
+        right = [at < hits for at in range(many)] + [at >= alarms for at in range(many)]
+        words = ['"different"'] * many + ['"same"'] * many
+        rows = pd.DataFrame({"correct": right * 2, "correct_answer": words * 2, "set_size": np.repeat([2, 20], 2 * many)})
+        number = np.arange(len(rows))
+        fixed = {"paradigm": "cd", "agent": "network:a", "agent_kind": "network", "chance": 0.5, "step": 1, "ask": 1, "outcome": "answered", "session": "s"}
+        found = effect("capacity").table(rows.assign(**fixed, trial=number, trial_id=number.astype(str)), "cd", human="")
+        return found[(found["formula"] == "Pashler") & (found["set_size"] == 20)].iloc[0].to_dict()
+
+    assert of(22, 25)["note"].startswith("these trials cannot tell K: its interval is wider than from 0 to 20")
+    assert of(30, 30)["note"].startswith("these trials cannot tell K: nearly every answer was that something changed")
+    assert of(20, 3)["note"] == ""
+    assert of(5, 2, many=7)["note"] == "7 and 7 trials with and without a change: no K from fewer than 8"
+    every = of(30, 3)
+    assert every["low"] < every["mean"] == every["high"] == 20
+    assert every["interval"] == "exact"
+
+
 def test_silence_is_a_miss_and_never_a_false_alarm() -> None:
     data = table(change_detection(2.0, sizes=(4, 6)), 400, paradigm="cd")
     silent = data["correct_answer"] == '"same"'

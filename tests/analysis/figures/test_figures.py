@@ -206,6 +206,33 @@ def test_a_drawing_without_a_size_is_refused_before_it_takes_all_memory(sides: s
     assert size_of('<svg width="508" height="299.5"><g/></svg>') == (508.0, 299.5)
 
 
+def held(*means: float, half: float = 0.5) -> pd.DataFrame:
+    """K of so many networks at two set sizes."""
+    rows = [{"agent": f"network:{at}", "set_size": size, "mean": mean + size / 10} for at, mean in enumerate(means) for size in (4, 8)]
+    table = pd.DataFrame(rows).assign(agent_kind="network", formula="Pashler", sem=0.2, chance=0.0, unit="trial", n_units=40, note="")
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half)
+
+
+def test_no_axis_is_made_unreadable_by_an_outlier() -> None:
+    def axis(table: pd.DataFrame) -> tuple[float, float]:
+        (domain,) = {tuple(layer["encoding"]["y"]["scale"]["domain"]) for layer in effect_chart(capacity, table, looks_of(table), title="")["spec"]["layer"]}
+        return domain
+
+    capacity = effect("capacity")
+    low, high = axis(held(2.1, 2.4, 2.8, 3.0, -36.0))
+    assert -4 < low <= 0
+    assert 3.5 < high < 8
+    assert "What lies beyond the axis is in the table" in caption(capacity, held(2.1, 2.4, 2.8, 3.0, -36.0))
+    wide = held(2.1, 2.4, 2.8)
+    wide.loc[0, "low"] = -100.0
+    assert axis(wide)[0] > -6
+    everything = held(2.1, 2.4, 2.8, 3.0, 1.0)
+    low, high = axis(everything)
+    assert low <= 0
+    assert high >= everything["high"].max()
+    assert "beyond the axis" not in caption(capacity, everything)
+
+
 def test_names_stand_in_the_last_panel_and_long_ones_are_shortened() -> None:
     two = [responses(lambda length, position: 0.7, lengths=[3, 5], agent=name, kind="network", seed=seed) for seed, name in enumerate(("network:a", "n" * 60))]
     table = effect("serial_position").table(mixed(*two), "vsr")
