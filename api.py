@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .agents.base import Agent
     from .agents.network.training.run import TrainingResult
+    from .analysis.data.column_map import ColumnMap
     from .analysis.data.exclusions import Rule
     from .analysis.figures.figure import Bars, DrawnFigure
     from .paradigms import Generator, Trial
@@ -44,7 +45,7 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **kwargs)
         except SpanLabError as error:
-            text = re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: {"set": "levels"}.get(found[1], found[1].replace("-", "_")), str(error))
+            text = re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: {"set": "levels", "map": "columns"}.get(found[1], found[1].replace("-", "_")), str(error))
             if text == str(error):
                 raise
             raise SpanLabError(text) from None
@@ -292,6 +293,7 @@ def compare(
     output: PathLike,
     *,
     exclude: PathLike | None = None,
+    columns: str | Sequence[str] = (),
     models: bool | None = None,
     practice: bool = False,
     pilot: bool = False,
@@ -303,6 +305,7 @@ def compare(
     data : sessions, folders full of sessions, or response tables
     output : folder for the report
     exclude : file with rules of exclusion
+    columns : of your own tables, such as ``subject=participant,accuracy=correct``
     models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
     practice, pilot : use these rows, too
 
@@ -321,7 +324,7 @@ def compare(
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
-    options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models)
+    options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models, columns=_columns(columns))
     return write(paths, out, options, report_pages(paths, out))
 
 
@@ -336,6 +339,7 @@ def figure(
     along: str = "",
     value: str = "",
     exclude: PathLike | None = None,
+    columns: str | Sequence[str] = (),
     practice: bool = False,
     pilot: bool = False,
 ) -> DrawnFigure:
@@ -350,6 +354,7 @@ def figure(
     by : reaction_time and conditions: a panel for each value of this column, too
     along, value : conditions: the column along the horizontal axis, and what is measured: ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
     exclude : file with rules of exclusion
+    columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
 
     Raises
@@ -369,14 +374,20 @@ def figure(
     paths = _paths(data)
     declared = figure_named(name, tuple(map(str, paths)))
     wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value)
-    loaded = _load(paths, exclude, practice, pilot)
+    loaded = _load(paths, exclude, columns, practice, pilot)
     drawing = declared.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.cautions, *loaded.notes, *drawing.notes))
 
 
 @_for_python
 def scores(
-    data: PathLike | Sequence[PathLike], *, against: str = "", exclude: PathLike | None = None, practice: bool = False, pilot: bool = False
+    data: PathLike | Sequence[PathLike],
+    *,
+    against: str = "",
+    exclude: PathLike | None = None,
+    columns: str | Sequence[str] = (),
+    practice: bool = False,
+    pilot: bool = False,
 ) -> pd.DataFrame:
     """How far machines are from people: slope difference A and mean difference B, one row each, with intervals and what they rest on.
 
@@ -385,6 +396,7 @@ def scores(
     data : sessions, folders full of sessions, or response tables
     against : the people to compare with, as figures name them; published people by default
     exclude : file with rules of exclusion
+    columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
 
     Raises
@@ -394,7 +406,7 @@ def scores(
     """
     from .analysis.model_vs_human.scores import scores as table_of
 
-    loaded = _load(_paths(data), exclude, practice, pilot)
+    loaded = _load(_paths(data), exclude, columns, practice, pilot)
     return table_of(loaded.scored, human=loaded.human, against=against)
 
 
@@ -493,7 +505,14 @@ def _paths(data: PathLike | Sequence[PathLike]) -> list[Path]:
     return [Path(data)] if isinstance(data, (str, Path)) else [Path(path) for path in data]
 
 
-def _load(paths: Sequence[Path], exclude: PathLike | None, practice: bool, pilot: bool) -> Any:
+def _columns(columns: str | Sequence[str]) -> ColumnMap:
+    from .analysis.data.column_map import read_map
+
+    return read_map([columns] if isinstance(columns, str) else columns)
+
+
+def _load(paths: Sequence[Path], exclude: PathLike | None, columns: str | Sequence[str], practice: bool, pilot: bool) -> Any:
     from .analysis.data.loading import load
 
-    return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(None if exclude is None else Path(exclude)))
+    rules = read_rules(None if exclude is None else Path(exclude))
+    return load(paths, include_practice=practice, include_pilot=pilot, rules=rules, columns=_columns(columns))

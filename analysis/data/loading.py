@@ -16,11 +16,12 @@ from ...sessions.record.columns import FURTHER
 from ...sessions.record.reader import COLUMNS as RECORDED
 from ...sessions.record.reader import read_session
 from .coding import decoded
+from .column_map import AS_WRITTEN, ColumnMap, hint, unread
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
 from .oddities import refuse_nameless
 from .scoring import NEEDED, Scored, score_table
 from .sessions import SessionFacts, SpanFacts, gather
-from .spreadsheets import TEXT, UNREAD, WORKBOOK, read_text
+from .spreadsheets import TEXT, UNREAD, WORKBOOK, header_of, read_text
 from .style import labelled, named, title_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Data:
     problems : those of the notes that tell of sessions that are damaged or unfinished
     exclusions : what rules left out, None where there were none
     spans : results of adaptive sessions, whose answers are not among the others
+    unread : columns of files that look like ones that the analysis reads, in plain sentences
     """
 
     scored: Scored
@@ -60,11 +62,12 @@ class Data:
     problems: tuple[str, ...] = ()
     exclusions: Exclusions | None = None
     spans: tuple[SpanFacts, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """What looks like a mistake in the data and was used all the same, in plain sentences."""
-        return self.scored.cautions
+        return (*self.unread, *self.scored.cautions)
 
 
 def load(
@@ -75,6 +78,7 @@ def load(
     trial_ids: bool = True,
     rules: Sequence[Rule] = (),
     spans_suffice: bool = False,
+    columns: ColumnMap = AS_WRITTEN,
 ) -> Data:
     """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
 
@@ -83,6 +87,7 @@ def load(
     trial_ids : whether to read ``trial_id`` from files: only error consistency needs it, and in long tables it takes a third of the memory
     rules : of exclusion, applied in this order before anything is averaged
     spans_suffice : whether adaptive sessions alone are enough to go on with
+    columns : the names of columns of files in the response table
 
     Raises
     ------
@@ -93,13 +98,13 @@ def load(
     gathered = gather(folders, spans_suffice or bool(files)) if folders else None
     sessions = gathered.sessions if gathered else ()
     raw = [gathered.responses] if gathered else []
-    raw += [read_file(file, trial_ids, whole=bool(rules)) for file in files]
+    raw += [read_file(file, trial_ids, bool(rules), columns) for file in files]
     raw, exclusions = _without(raw, rules, sessions) if rules else (raw, None)
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
     scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
-    return replace(data, spans=gathered.spans) if gathered else data
+    return replace(data, spans=gathered.spans if gathered else (), unread=unread_columns(files, columns))
 
 
 def described(
@@ -143,7 +148,20 @@ def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequen
     return [kept[kept["_table"] == number].drop(columns="_table").reset_index(drop=True) for number in range(len(tables))], report
 
 
-def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.DataFrame:
+def unread_columns(files: Sequence[Path], columns: ColumnMap = AS_WRITTEN) -> tuple[str, ...]:
+    """What is said of columns of files that look like ones that the analysis reads."""
+    return tuple(sentence for file in files for sentence in unread(file, _names(file, columns)))
+
+
+def _names(file: Path, columns: ColumnMap) -> list[str]:
+    """The columns of a file by their names in the response table."""
+    import pyarrow.parquet
+
+    names = header_of(file, columns) if file.suffix.lower() in (*TEXT, WORKBOOK) else pyarrow.parquet.read_schema(file).names
+    return [*columns.renamed(file, names), *(name for name, _ in columns.values)]
+
+
+def read_file(file: Path, trial_ids: bool = True, whole: bool = False, columns: ColumnMap = AS_WRITTEN) -> pd.DataFrame:
     """The columns that the analysis needs of a response table in a file (all of them if ``whole``); texts that repeat are kept once.
 
     A table that does not number its trials is read with its ``trial_id`` whether asked or not.
@@ -153,15 +171,16 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False) -> pd.Dat
     SpanLabError
         when the file cannot be read or is not a response table.
     """
-    return as_frame(read_arrow(file, trial_ids, whole))
+    return as_frame(read_arrow(file, trial_ids, whole, columns=columns))
 
 
-def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tuple[int, int] | None = None) -> pyarrow.Table:
+def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tuple[int, int] | None = None, columns: ColumnMap = AS_WRITTEN) -> pyarrow.Table:
     """What :func:`read_file` reads, as an Arrow table.
 
     Parameters
     ----------
     cut : of a Parquet file, the first row and the one after the last; None for all
+    columns : the names of its columns in the response table
     """
     import pyarrow
     import pyarrow.parquet
@@ -172,21 +191,27 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
             def pick(names: Sequence[str]) -> Sequence[str]:
                 return [name for name in names if name] if whole else wanted(names, trial_ids)
 
-            table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(FURTHER))
+            table = read_text(file, pick, lambda name: name in _TEXTS or name.startswith(FURTHER), columns)
         else:
             schema = pyarrow.parquet.read_schema(file)
-            read = schema.names if whole else wanted(schema.names, trial_ids)
+            ours = columns.renamed(file, schema.names)
+            wished = ours if whole else wanted(ours, trial_ids)
+            read = [theirs for theirs, name in zip(schema.names, ours, strict=True) if name in wished]
             texts = [name for name in read if pyarrow.types.is_string(schema.field(name).type)]
             with pyarrow.parquet.ParquetFile(file, read_dictionary=texts) as opened:
                 table = opened.read(read) if cut is None else _rows(opened, read, cut)
+            table = table.rename_columns([name for name in ours if name in wished])
     except FileNotFoundError:
         raise SpanLabError(f"{file} does not exist") from None
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise SpanLabError(f"{file} cannot be read as a table: {str(error).splitlines()[0]}") from None
+    table = columns.filled(table)
     missing = [name for name in NEEDED if name not in table.column_names]
+    lacking = [*missing, *(["participant"] if "participant" not in table.column_names else [])]
+    likely = hint(_names(file, columns), lacking) if lacking else ""
     if missing:
-        raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (docs/record.md lists the columns)")
-    refuse_nameless(file, table)
+        raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (docs/record.md lists the columns){likely}")
+    refuse_nameless(file, table, likely)
     return table
 
 

@@ -163,8 +163,8 @@ def refuse_nameless(file: Path, table: pyarrow.Table, hint: str = "") -> None:
     if "participant" not in table.column_names:
         if persons or unsaid:
             raise SpanLabError(
-                f"{file} has no column participant: several people would count as one{hint}. Add it, with an identifier for each person and nothing for "
-                "machines; a table of machines alone needs a column agent_kind (network, chat ...) instead"
+                f"{file} has no column participant: several people would count as one. Add it, with an identifier for each person and nothing for "
+                f"machines; a table of machines alone needs a column agent_kind (network, chat ...) instead{hint}"
             )
         return
     named = any(not one.nobody for one in unsaid)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ...core.errors import SpanLabError
 from ...sessions.record.columns import FURTHER
 from .coding import NO, YES
+from .column_map import AS_WRITTEN, ColumnMap, hint
 from .scoring import NEEDED, NUMBERS, YES_NO
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ _POWER = re.compile(r"\d([.,]\d+)?[eE][-+]\d+")
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts: Callable[[str], bool]) -> pyarrow.Table:
+def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts: Callable[[str], bool], columns: ColumnMap = AS_WRITTEN) -> pyarrow.Table:
     """A table in a text file or a workbook.
 
     Parameters
     ----------
+    columns : the names of its columns in the response table
     pick : of all columns, those that are wanted
     texts : whether a column holds texts, in which 007 is not a number
 
@@ -52,9 +54,8 @@ def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts:
     import pyarrow
     import pyarrow.csv
 
-    source, delimiter, skip, encoding = _workbook(file) if file.suffix.lower() == WORKBOOK else _text(file)
-    header = next(csv.reader([source.readline(skip)], delimiter=delimiter), [])
-    names = [name.strip() for name in header]
+    source, delimiter, skip, encoding = _workbook(file, columns) if file.suffix.lower() == WORKBOOK else _text(file)
+    names = columns.renamed(file, _header(source, skip, delimiter))
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: it is unclear which one counts")
@@ -68,6 +69,22 @@ def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts:
         convert_options=pyarrow.csv.ConvertOptions(include_columns=read, column_types=kinds, strings_can_be_null=True),
     )
     return _mended(file, table, everywhere=delimiter != ",")
+
+
+def header_of(file: Path, columns: ColumnMap = AS_WRITTEN) -> list[str]:
+    """The names of the columns of a table in a text file or a workbook, as they stand there.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be read.
+    """
+    source, delimiter, skip, _ = _workbook(file, columns) if file.suffix.lower() == WORKBOOK else _text(file)
+    return _header(source, skip, delimiter)
+
+
+def _header(source: _Source, skip: int, delimiter: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([source.readline(skip)], delimiter=delimiter), [])]
 
 
 class _Source:
@@ -109,7 +126,7 @@ def _text(file: Path) -> tuple[_Source, str, int, str]:
     return source, delimiter, skip, "utf-8"
 
 
-def _workbook(file: Path) -> tuple[_Source, str, int, str]:
+def _workbook(file: Path, columns: ColumnMap) -> tuple[_Source, str, int, str]:
     """The one sheet of a workbook that has responses, as the text of a table."""
     from openpyxl import load_workbook
 
@@ -122,13 +139,17 @@ def _workbook(file: Path) -> tuple[_Source, str, int, str]:
     sheets = [[list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
     titles = [sheet.title for sheet in book.worksheets]
     book.close()
-    with_responses = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= {str(cell).strip() for cell in rows[0]}]
+    given = {name for name, _ in columns.values}
+    with_responses = [at for at, rows in enumerate(sheets) if rows and {*NEEDED} <= given | {*_names(file, rows[0], columns)}]
     if len(with_responses) > 1:
         raise SpanLabError(
             f"{file} has several sheets with responses ({', '.join(titles[at] for at in with_responses)}): save the right one as a file of its own"
         )
     if not with_responses:
-        raise SpanLabError(f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md lists the columns)")
+        likely = max((hint([str(cell).strip() for cell in rows[0]], (*NEEDED, "participant")) for rows in sheets if rows), key=len, default="")
+        raise SpanLabError(
+            f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md lists the columns){likely}"
+        )
     rows = [row for row in sheets[with_responses[0]] if any(cell is not None for cell in row)]
     wide = max((at + 1 for at, cell in enumerate(rows[0]) if cell is not None), default=0)
     out = io.StringIO()
@@ -136,6 +157,14 @@ def _workbook(file: Path) -> tuple[_Source, str, int, str]:
     for row in rows:
         writer.writerow([_format_cell(file, cell) for cell in (*row[:wide], *[None] * (wide - len(row)))])
     return _Source(text=out.getvalue()), ",", 0, "utf-8"
+
+
+def _names(file: Path, header: Sequence[object], columns: ColumnMap) -> list[str]:
+    """The columns of a sheet in the response table; none where it is not the sheet that is meant."""
+    try:
+        return columns.renamed(file, [str(cell).strip() for cell in header])
+    except SpanLabError:
+        return []
 
 
 def _format_cell(file: Path, value: object) -> str:

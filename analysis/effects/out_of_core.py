@@ -18,7 +18,7 @@ import numpy as np
 
 from ...core.worker_pool import SerialPool, WorkerPool
 from ..data.coding import groups
-from ..data.loading import Data, concatenated, described, tables_and_folders
+from ..data.loading import Data, concatenated, described, tables_and_folders, unread_columns
 from ..data.pieces import ROWS, Piece, jobs_of, pieces_of_file, pieces_of_session, read_piece
 from ..data.scoring import TRIAL, LeftOut, sort_rows
 from ..data.sessions import DAMAGE, Head, SessionFacts, facts_of, heads, left_out, nothing_read, unfinished
@@ -116,7 +116,7 @@ def load_scattered(
     nobody = sort_rows(pd.DataFrame())[0]
     scored = Scattered(nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), _wholes(results))
     notes = (*problems, *(sentence for facts in sessions for sentence in unfinished(facts)))
-    return described(scored, scored.paradigms, sessions, notes)
+    return replace(described(scored, scored.paradigms, sessions, notes), unread=unread_columns(files))
 
 
 def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], session_heads: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..data.column_map import AS_WRITTEN, OPTION, ColumnMap
 from ..stats.margins import Margin
 
 
@@ -21,6 +22,7 @@ class Commands:
     exclude : file of exclusion rules, None where there is none
     practice, pilot : whether these rows are used, too
     margins : within which differences count as none, as they were declared
+    columns : the names of columns of files in the response table
     """
 
     data: tuple[str, ...]
@@ -29,6 +31,7 @@ class Commands:
     practice: bool = False
     pilot: bool = False
     margins: tuple[Margin, ...] = ()
+    columns: ColumnMap = AS_WRITTEN
 
     @property
     def margin_options(self) -> list[str]:
@@ -39,7 +42,8 @@ class Commands:
     def rows(self) -> list[str]:
         """The options that select the rows."""
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
-        return [*rules, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
+        names = [OPTION, self.columns.typed] if self.columns else []
+        return [*rules, *names, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
 
     def figure(self, name: str, paradigm: str, file: str, asked: Sequence[str] = ()) -> str:
         """The command for a figure; ``file`` is its name in the report's folder, ``asked`` holds further options."""

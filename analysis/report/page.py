@@ -12,6 +12,7 @@ from pathlib import Path
 from ...core.agent_kinds import PARTICIPANT
 from ...core.atomic_files import write_whole
 from ...core.errors import SpanLabError
+from ..data.column_map import AS_WRITTEN, ColumnMap
 from ..data.exclusions import Rule
 from ..data.loading import Data, load
 from ..data.scoring import plural
@@ -48,6 +49,7 @@ class Options:
     models : fit a mixed-effects model to each paradigm: always, never, or (None) where it takes seconds
     watched : the page loads itself again whenever it has been made again
     margins : within which differences count as none, as they were declared
+    columns : the names of columns of files in the response table
     """
 
     practice: bool = False
@@ -57,6 +59,7 @@ class Options:
     models: bool | None = None
     watched: bool = False
     margins: tuple[Margin, ...] = ()
+    columns: ColumnMap = AS_WRITTEN
 
 
 def compare(
@@ -90,11 +93,11 @@ def compare(
     """
     if not paths:
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
-    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules, spans_suffice=True)
+    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules, spans_suffice=True, columns=options.columns)
     for caution in data.cautions:
         say(caution)
     folder = folder or Folder(Path(out))
-    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins)
+    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins, options.columns)
     report = folder.path / "report.html"
     try:
         folder.make()

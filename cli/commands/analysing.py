@@ -34,6 +34,15 @@ MarginOption = Annotated[
         show_default=False,
     ),
 ]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="columns of your own tables: THEIRS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where a column is missing",
+        metavar="COLUMNS",
+        show_default=False,
+    ),
+]
 #: The figure that --along and --value are about.
 _ANY_COLUMN = "conditions"
 _WIDTH = 110
@@ -59,6 +68,7 @@ def figure(
     letters: Annotated[bool, typer.Option("--letters", help="letters on panels: A, B, C ...")] = False,
     dpi: Annotated[int, typer.Option("--dpi", help="dots per inch of .png", metavar="N")] = 300,
     exclude: ExcludeOption = None,
+    columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     workers: WorkersOption = None,
@@ -80,7 +90,7 @@ def figure(
         wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks, margins=read_margins(margin or ())
     )
     sheet = sheet_for(width, theme, title, letters, dpi)
-    loaded = _load_for(declared, data, practice, pilot, exclude, workers, scheduler)
+    loaded = _load_for(declared, data, columns, practice, pilot, exclude, workers, scheduler)
     caution(loaded)
     drawn = declared.draw(loaded, wish)
     if output is None:
@@ -102,6 +112,7 @@ def scores(
     published: Annotated[bool, typer.Option("--published/--no-published", help="show the published models' values, too")] = True,
     pairs: Annotated[bool, typer.Option("--pairs", help="compare the errors of every pair of people and agents, even if there are more than 20")] = False,
     exclude: ExcludeOption = None,
+    columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
 ) -> None:
@@ -113,7 +124,7 @@ def scores(
     from ...analysis.model_vs_human.scores import scores as table_of
     from ...analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
 
-    loaded = _load(data, practice, pilot, exclude)
+    loaded = _load(data, columns, practice, pilot, exclude)
     caution(loaded)
     table = table_of(loaded.scored, human=loaded.human, against=against)
     if len(table):
@@ -141,25 +152,35 @@ def scores(
 
 
 def _load_for(
-    figure: FigureDeclaration, data: list[Path], practice: bool, pilot: bool, exclude: Path | None, workers: int | None, scheduler: str | None
+    figure: FigureDeclaration,
+    data: list[Path],
+    columns: list[str] | None,
+    practice: bool,
+    pilot: bool,
+    exclude: Path | None,
+    workers: int | None,
+    scheduler: str | None,
 ) -> Data:
     """The data of a figure: where sums of effects are enough piece by piece, however many answers there are."""
     from ...analysis.effects.out_of_core import load_scattered
     from ...core.worker_pool import open_pool
 
-    if exclude is None and figure.effects:
+    if exclude is None and not columns and figure.effects:
         with open_pool(workers, scheduler) as pool:
             return load_scattered(data, figure.effects, pool=pool, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
         why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
+        why = "columns of other names are read at once" if columns else why
         raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")
-    return _load(data, practice, pilot, exclude, trial_ids=False)
+    return _load(data, columns, practice, pilot, exclude, trial_ids=False)
 
 
-def _load(data: list[Path], practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True) -> Data:
+def _load(data: list[Path], columns: list[str] | None, practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True) -> Data:
+    from ...analysis.data.column_map import read_map
     from ...analysis.data.loading import load
 
-    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude))
+    names = read_map(columns or ())
+    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude), columns=names)
 
 
 def _print(table: pd.DataFrame) -> None:

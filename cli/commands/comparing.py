@@ -12,7 +12,7 @@ import typer
 
 from ...api import read_rules
 from ..exclusion_file import ExcludeOption
-from .analysing import DataArgument, MarginOption, PilotOption, PracticeOption
+from .analysing import DataArgument, MapOption, MarginOption, PilotOption, PracticeOption
 
 if TYPE_CHECKING:
     from ...analysis.report.page import Options
@@ -22,6 +22,7 @@ def compare(
     data: DataArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for the report", metavar="DIR")],
     exclude: ExcludeOption = None,
+    columns: MapOption = None,
     models: Annotated[
         bool | None, typer.Option("--models/--no-models", help="fit a mixed-effects model to each paradigm; by default only if there are few enough answers")
     ] = None,
@@ -32,10 +33,12 @@ def compare(
     every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
 ) -> None:
     """Compare people and machines in one report: report.html, figures and tables."""
+    from ...analysis.data.column_map import read_map
     from ...analysis.report.page import Options
     from ...analysis.stats.margins import read_margins
 
-    options = Options(practice=practice, pilot=pilot, rules=read_rules(exclude), rules_file=exclude, models=models, margins=read_margins(margin or ()))
+    rules, margins, names = read_rules(exclude), read_margins(margin or ()), read_map(columns or ())
+    options = Options(practice=practice, pilot=pilot, rules=rules, rules_file=exclude, models=models, margins=margins, columns=names)
     if watch:
         _watch(data, output, options, every)
     else:

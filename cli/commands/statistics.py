@@ -11,7 +11,7 @@ import typer
 from ...api import read_rules
 from ...core.errors import SpanLabError
 from ..exclusion_file import ExcludeOption
-from .analysing import DataArgument, MarginOption, PilotOption, PracticeOption, caution
+from .analysing import DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def stats(
     paradigm: Annotated[list[str] | None, typer.Option("--paradigm", help="only this paradigm; may be repeated", metavar="NAME", show_default=False)] = None,
     margin: MarginOption = None,
     exclude: ExcludeOption = None,
+    columns: MapOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the tables (CSV)", metavar="DIR")] = None,
     r: Annotated[
         Path | None,
@@ -46,6 +47,7 @@ def stats(
     pilot: PilotOption = False,
 ) -> None:
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
+    from ...analysis.data.column_map import read_map
     from ...analysis.data.loading import load
     from ...analysis.stats.against_guessing import against_guessing
     from ...analysis.stats.equivalence import reliability
@@ -58,7 +60,7 @@ def stats(
     from ...core.registry import nearest
 
     margins = read_margins(margin or ())
-    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude))
+    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns or ()))
     for problem in loaded.problems:
         print(problem, file=sys.stderr)
     caution(loaded)
