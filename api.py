@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from .agents.base import Agent
     from .agents.network.training.run import TrainingResult
-    from .analysis.data.column_map import ColumnMap
     from .analysis.data.exclusions import Rule
     from .analysis.figures.figure import Bars, DrawnFigure
     from .paradigms import Generator, Trial
@@ -35,6 +34,7 @@ _R = TypeVar("_R")
 
 Levels = Mapping[str, Any]
 PathLike = str | Path
+Paths = PathLike | Sequence[PathLike]
 
 
 def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -289,7 +289,7 @@ async def resume_async(session: PathLike, **options: Any) -> SessionResult:
 
 @_for_python
 def compare(
-    data: PathLike | Sequence[PathLike],
+    data: Paths,
     output: PathLike,
     *,
     exclude: PathLike | None = None,
@@ -318,20 +318,21 @@ def compare(
     SpanLabError
         when nothing can be read, a rule cannot be applied, or the folder cannot be written.
     """
+    from .analysis.data.column_map import read_map
     from .analysis.report.page import Options
     from .analysis.report.page import compare as write
     from .sessions.transcripts.pages import report_pages
 
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
-    options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models, columns=_columns(columns))
+    options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models, columns=read_map(columns))
     return write(paths, out, options, report_pages(paths, out))
 
 
 @_for_python
 def figure(
     name: str,
-    data: PathLike | Sequence[PathLike],
+    data: Paths,
     *,
     paradigm: str | Sequence[str] = (),
     bars: Bars = "interval",
@@ -381,13 +382,7 @@ def figure(
 
 @_for_python
 def scores(
-    data: PathLike | Sequence[PathLike],
-    *,
-    against: str = "",
-    exclude: PathLike | None = None,
-    columns: str | Sequence[str] = (),
-    practice: bool = False,
-    pilot: bool = False,
+    data: Paths, *, against: str = "", exclude: PathLike | None = None, columns: str | Sequence[str] = (), practice: bool = False, pilot: bool = False
 ) -> pd.DataFrame:
     """How far machines are from people: slope difference A and mean difference B, one row each, with intervals and what they rest on.
 
@@ -477,15 +472,13 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
     return np.stack([network_frame(scene) if size_px == 32 else np.asarray(picture(scene, size_px)) for scene in scenes])
 
 
-def read_rules(file: Path | None) -> tuple[Rule, ...]:
+def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
     """The rules of a file; none where no file is named.
 
     Raises
     ------
     SpanLabError
-        when the file cannot be read.
-    ParadigmError
-        with everything that is wrong with it.
+        when the file cannot be read, with everything that is wrong with it.
     """
     from .analysis.data.exclusions import RulesFile
     from .core.errors import ParadigmError
@@ -494,25 +487,19 @@ def read_rules(file: Path | None) -> tuple[Rule, ...]:
 
     if file is None:
         return ()
-    document = read(file)
+    document = read(Path(file))
     found, problems = validated(RulesFile, document.data)
     if problems or not isinstance(found, RulesFile):
         raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
     return tuple(found.exclude)
 
 
-def _paths(data: PathLike | Sequence[PathLike]) -> list[Path]:
+def _paths(data: Paths) -> list[Path]:
     return [Path(data)] if isinstance(data, (str, Path)) else [Path(path) for path in data]
 
 
-def _columns(columns: str | Sequence[str]) -> ColumnMap:
-    from .analysis.data.column_map import read_map
-
-    return read_map([columns] if isinstance(columns, str) else columns)
-
-
 def _load(paths: Sequence[Path], exclude: PathLike | None, columns: str | Sequence[str], practice: bool, pilot: bool) -> Any:
+    from .analysis.data.column_map import read_map
     from .analysis.data.loading import load
 
-    rules = read_rules(None if exclude is None else Path(exclude))
-    return load(paths, include_practice=practice, include_pilot=pilot, rules=rules, columns=_columns(columns))
+    return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns))

@@ -91,7 +91,7 @@ class ColumnMap:
 AS_WRITTEN = ColumnMap()
 
 
-def read_map(texts: Sequence[str]) -> ColumnMap:
+def read_map(texts: str | Sequence[str]) -> ColumnMap:
     """``["subject=participant,accuracy=correct", "agent:people"]`` as a map.
 
     Raises
@@ -101,7 +101,7 @@ def read_map(texts: Sequence[str]) -> ColumnMap:
     """
     names: dict[str, str] = {}
     values: dict[str, str] = {}
-    for entry in (entry.strip() for text in texts for entry in text.split(",")):
+    for entry in (entry.strip() for text in ([texts] if isinstance(texts, str) else texts) for entry in text.split(",")):
         theirs, equals, ours = (part.strip() for part in entry.rpartition("="))
         if not equals:
             ours, colon, theirs = (part.strip() for part in entry.partition(":"))
