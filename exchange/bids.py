@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from ..core.atomic_files import whole_folder, write_json
 from ..core.errors import SpanLabError
+from ..core.verdicts import VerdictRule
 from ..core.version import __version__
 from ..sessions.record.browsers import browser_of
 from ..sessions.record.columns import response_rows
@@ -58,6 +59,19 @@ _PARTICIPANTS = {
 }
 #: of studies with groups alone
 _GROUP = {"group": {"Description": "group of the participant in the study; n/a for who belongs to none"}}
+
+VERDICTS = (
+    VerdictRule(
+        name="an exported BIDS data set is valid",
+        says=("… of events, … of answers",),
+        rests_on="the BIDS validator, which the tests run over golden sessions of every kind where it is installed; the export does not run it",
+        says_no_when="a file, a column or a description is not as BIDS has it: the validator names it",
+        tests=(
+            "tests/exchange/test_bids.py::test_the_validator_finds_no_error_and_no_warning_that_could_be_avoided",
+            "tests/exchange/test_bids.py::test_the_validator_finds_a_column_that_has_another_name",
+        ),
+    ),
+)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,13 +148,36 @@ def test_sessions_without_a_finished_trial_are_left_out_and_named(tmp_path: Path
     assert "set exists; name a new folder" in complaint(*run("export", "data", "--to", "bids", "set"))
 
 
-@pytest.mark.skipif(VALIDATOR is None, reason="the BIDS validator is not here, so its verdict is not known: pip install bids-validator-deno (130 MB)")
-def test_the_validator_finds_no_error_and_no_warning_that_could_be_avoided(shared: Path) -> None:
-    # the validator reads nothing below /dev, where temporary folders may be
-    with tempfile.TemporaryDirectory(dir="/tmp" if shared.is_relative_to("/dev") else shared.parent) as folder:
-        copied = shutil.copytree(shared, Path(folder) / "set")
-        done = subprocess.run([str(VALIDATOR), str(copied), "--format", "json", "--max-rows", "-1"], capture_output=True, text=True)
+NEEDS_VALIDATOR = pytest.mark.skipif(
+    VALIDATOR is None, reason="the BIDS validator is not here, so its verdict is not known: pip install bids-validator-deno (130 MB)"
+)
+
+
+def validated(folder: Path) -> tuple[int, list[dict[str, Any]]]:
+    """What the validator says of a data set: its exit status, and the issues."""
+    done = subprocess.run([str(VALIDATOR), str(folder), "--format", "json", "--max-rows", "-1"], capture_output=True, text=True)
     assert done.stdout, done.stderr
-    issues = json.loads(done.stdout)["issues"]["issues"]
-    assert done.returncode == 0, issues
+    return done.returncode, json.loads(done.stdout)["issues"]["issues"]
+
+
+@pytest.fixture
+def copied(shared: Path) -> Iterator[Path]:
+    """A copy of the data set where the validator reads it: it reads nothing below /dev, where temporary folders may be."""
+    with tempfile.TemporaryDirectory(dir="/tmp" if shared.is_relative_to("/dev") else shared.parent) as folder:
+        yield shutil.copytree(shared, Path(folder) / "set")
+
+
+@NEEDS_VALIDATOR
+def test_the_validator_finds_no_error_and_no_warning_that_could_be_avoided(copied: Path) -> None:
+    status, issues = validated(copied)
+    assert status == 0, issues
     assert not [one for one in issues if one["severity"] == "error" or one.get("subCode") not in UNKNOWN]
+
+
+@NEEDS_VALIDATOR
+def test_the_validator_finds_a_column_that_has_another_name(copied: Path) -> None:
+    events = next(copied.rglob("*_events.tsv"))
+    events.write_text(events.read_text(encoding="utf-8").replace("onset", "start", 1), encoding="utf-8")
+    status, issues = validated(copied)
+    assert status != 0
+    assert [one["code"] for one in issues if one["severity"] == "error"] == ["TSV_COLUMN_MISSING"]
