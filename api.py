@@ -186,7 +186,7 @@ def run(
     simulate : an observer that presses real keys in the window instead of a person: ``ideal``, ``capacity``, ``capacity:PLACES`` or ``chance``
     speed : how much faster than a person the simulated participant answers
     trials, levels, design, generator, paired_with : as for :func:`replay`
-    seed : of the session; when not given it follows from the participant and how many sessions there were before
+    seed : of the session; drawn at random when not given
     language : of the instructions
     practice : begin with practice
     pilot : mark the data as pilot data

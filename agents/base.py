@@ -371,6 +371,9 @@ class WindowAgent(Agent):
         """Open the window, when it is not open yet."""
         return None
 
+    def leave_screen(self) -> None:
+        """Leave the screen to a dialog; the next page or trial takes it again."""
+
     def speak(self, language: str) -> None:
         """In which language a person is spoken to, before the first page."""
 

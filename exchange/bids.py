@@ -23,9 +23,10 @@ from ..sessions.record.browsers import browser_of
 from ..sessions.record.columns import response_rows
 from ..sessions.record.events import Event, Shown
 from ..sessions.record.marking import Column, fields_of
-from ..sessions.record.reader import PARTS, finished_trials, read_events, trial_key
+from ..sessions.record.reader import PARTS, finished_trials, read_events, seed_independent, trial_key
 from ..sessions.record.session_info import SessionInfo
 from .bids_sessions import BidsReading, import_sessions
+from .bids_tables import SEEDS_LEFT_OUT
 from .format import Format, Place, Report, Side, counted
 from .sharing import SESSIONS, SharedData, SharedSession, Sharing, cell, gather
 
@@ -144,7 +145,7 @@ def _write_tables(folder: Path, data: SharedData) -> list[str]:
             with (inside / f"{name}.tsv").open("w", encoding="utf-8", newline="\n") as file:
                 file.write("\t".join(table.columns) + "\n")
                 file.writelines("\t".join(cell(row.get(column)) for column in table.columns) + "\n" for row in table.rows)
-            write_json(inside / f"{name}.json", _taken_with(table, sessions[stem], data.options))
+            write_json(inside / f"{name}.json", _taken_with(table, sessions[stem]))
             columns[session.task, table.suffix] |= set(table.columns)
             written.append(f"{name}.tsv")
         _write_paradigm(folder, session)
@@ -258,7 +259,7 @@ def _described(column: Column, of_display: str | None) -> dict[str, str]:
     return {"Description": of_display or column.meaning, **({"Units": column.unit} if column.unit in ("ms", "s") else {})}
 
 
-def _taken_with(table: _Table, number: int, options: Sharing) -> dict[str, Any]:
+def _taken_with(table: _Table, number: int) -> dict[str, Any]:
     """What a session was taken with, as BIDS has it, without names of computers.
 
     Parameters
@@ -279,8 +280,11 @@ def _taken_with(table: _Table, number: int, options: Sharing) -> dict[str, Any]:
             "Finished": session.finished,
         }
     }
-    if options.seeds:
+    if session.seeds:
         sidecar["SpanLab"] |= {"Seed": info["seed"], **({"Draws": draws} if (draws := _draws(info)) else {})}
+        sidecar["SpanLab"] |= {"SeedIndependent": True} if seed_independent(info) else {}
+    else:
+        sidecar["SpanLab"]["Seeds"] = SEEDS_LEFT_OUT
     if session.fields:
         sidecar["SpanLab"]["Fields"] = session.fields
     if told_before := info.get("instructions"):

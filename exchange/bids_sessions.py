@@ -20,11 +20,11 @@ from ..core.atomic_files import json_line, write_whole
 from ..core.errors import SpanLabError
 from ..core.json_values import as_object, as_tuple
 from ..core.verdicts import VerdictRule
-from ..paradigms import Paradigm, Step, compile_trial, load_paradigm, paradigm_from_data, resolve_levels
+from ..paradigms import Paradigm, Step, Trial, compile_trial, load_paradigm, paradigm_from_data, resolve_levels
 from ..paradigms.compile import DEFAULT_INTERVAL_MS
 from ..sessions.record.browsers import Browser
 from ..sessions.record.columns import OWN_COLUMNS, response_rows
-from ..sessions.record.events import Event, Notes
+from ..sessions.record.events import Event, Notes, Score
 from ..sessions.record.marking import fields_of
 from ..sessions.record.reader import FORMAT_VERSION, read_session, trial_key, write_responses
 from ..sessions.session import session_stem, write_info
@@ -54,6 +54,8 @@ REMADE = ("trial_off_ms", "trial_dropped_frames", "planned_ms")
 #: of the response table, what no row of a data set has, or what stands under another name
 _NOT_COMPARED = {"participant_id", "session", "participant", "agent_kind", "agent", "onset_ms", "rt_ms", "phase", *OF_DISPLAYS, *REMADE, "blind", "keys"}
 _NOTES = tuple(one.name for one in fields_of(Notes))
+#: and whether every score has it
+_SCORED = {one.name: one.required for one in fields_of(Score)}
 
 VERDICTS = (
     VerdictRule(
@@ -107,6 +109,8 @@ def import_sessions(data_set: Path, output: Path, options: BidsReading, report: 
         if not made:
             raise SpanLabError("\n".join([*map(str, problems), f"{data_set}: no session is left to import"]))
     report.left_out(problems)
+    if seedless := sum(source.sittings[0].seedless for _, _, source in made):
+        report.note(f"NOTE {counted(seedless, 'session')} without seeds: the answers can be analysed, but the trials cannot be made again")
     for folder, new, source in made:
         rows = sum(row.get("event_type", "answer") == "answer" for sitting in source.sittings for row in sitting.rows)
         report.done(f"{output / folder.name}: {counted(rows, 'answered item')}" if new else f"{folder}: it was imported before")
@@ -175,7 +179,8 @@ def _session(data_set: Path, source: TablesOfSession, who: Mapping[str, str], op
         "human": paradigm.source.human,
         "generator": generator,
         "streams": streams,
-        "seed": integer_in(about.get("Seed", 0), first.path, "Seed"),
+        "seed": None if first.seedless else integer_in(about.get("Seed", 0), first.path, "Seed"),
+        **({"seed_from": {"given": False, "independent": True}} if about.get("SeedIndependent") is True else {}),
         "design": str(about.get("Design") or ""),
         "language": language if language in paradigm.instructions else next(iter(paradigm.instructions)),
         "instructions": str(first.sidecar.get("Instructions") or ""),
@@ -238,14 +243,10 @@ class _Trials:
         head = answers[0]
         where = f"line {head['line']}"
         levels = {name: self._level(name, head, path) for name in self._paradigm.factors}
-        seed, block = integer_in(head["seed"], path, where), integer_in(head["block"], path, where)
+        seed = None if sitting.seedless else integer_in(head["seed"], path, where)
+        block = integer_in(head["block"], path, where)
         draws = as_object(self._draws.get(key)) or None
-        try:
-            trial = compile_trial(self._paradigm, resolve_levels(self._paradigm, levels, seed), seed, self._generator, draws)
-        except SpanLabError as error:
-            raise MalformedError(path, where, f"the trial cannot be made again: {str(error).splitlines()[0]}") from None
-        if trial.trial_id != head["trial_id"]:
-            raise MalformedError(path, where, f"its seed and levels do not give the trial {head['trial_id']}, but another one; is it another paradigm?")
+        trial = None if seed is None else self._made_again(head, levels, seed, draws, path)
         practice = head["practice"] == "true"
         planned = {
             "block": block,
@@ -255,7 +256,7 @@ class _Trials:
             "practice": practice,
             "interval_ms": DEFAULT_INTERVAL_MS,
         }
-        if not practice:
+        if not practice and trial is not None:
             self.plan.append({**planned, **({"draws": draws} if draws else {})})
         begin: dict[str, Any] = {
             "event": "trial_start",
@@ -263,10 +264,15 @@ class _Trials:
             "attempt": 1,
             "block": block,
             "practice": practice,
-            "levels": dict(trial.levels),
+            "levels": levels if trial is None else dict(trial.levels),
             "seed": seed,
         }
-        begin |= {"trial_id": trial.trial_id, "set_size": trial.set_size, "list_length": trial.list_length, "started_at": str(head.get("started_at") or "")}
+        if trial is None:
+            sizes = {name: parsed_cell(head.get(name), "integer", path, where) for name in ("set_size", "list_length")}
+            begin |= {"trial_id": "", **sizes}
+        else:
+            begin |= {"trial_id": trial.trial_id, "set_size": trial.set_size, "list_length": trial.list_length}
+        begin["started_at"] = str(head.get("started_at") or "")
         yield cast(Event, {**begin, **({"paired": head["paired_trial_id"]} if head.get("paired_trial_id") else {})})
         asked: dict[int, list[Row]] = {}
         for row in answers:
@@ -275,21 +281,34 @@ class _Trials:
         for row in rows:
             if row.get("event_type") == "display":
                 displays.setdefault(integer_in(row["step"], path, f"line {row['line']}"), []).append(row)
-        if strange := [number for number in (*asked, *displays) if not 1 <= number <= len(trial.steps)]:
-            raise MalformedError(path, where, f"the trial has {counted(len(trial.steps), 'step')}; found step {strange[0]}")
+        made = {} if trial is None else {step.index + 1: step for step in trial.steps}
+        if trial is not None and (strange := [number for number in (*asked, *displays) if number not in made]):
+            raise MalformedError(path, where, f"the trial has {counted(len(made), 'step')}; found step {strange[0]}")
+        told = {*asked, *displays, *(number for number, step in made.items() if step.percept.model_step and not sitting.windowed)}
+        if trial is None and not sitting.windowed:  # feedback came in a step without a row
+            told |= {number + 1 for number, rows_of_step in asked.items() if rows_of_step[0].get("feedback_shown")}
         steps, feedback = 0, None
-        for step in trial.steps:
-            number = step.index + 1
-            if number in asked or number in displays or (step.percept.model_step and not sitting.windowed):
-                event = self._step(key, step, asked.get(number, []), displays.get(number, []), sitting)
-                if not steps and sitting.windowed and (absent := _absences(head, path, where)):
-                    event["happened"] = absent
-                if feedback and number not in asked:
-                    event["feedback"], feedback = feedback, None
-                feedback = asked[number][0].get("feedback_shown") if number in asked else feedback
-                steps += 1
-                yield cast(Event, event)
+        for number in sorted(told):
+            event = self._step(key, number, made.get(number), asked.get(number, []), displays.get(number, []), sitting)
+            if not steps and sitting.windowed and (absent := _absences(head, path, where)):
+                event["happened"] = absent
+            if feedback and number not in asked:
+                event["feedback"], feedback = feedback, None
+            feedback = asked[number][0].get("feedback_shown") if number in asked else feedback
+            steps += 1
+            yield cast(Event, event)
         yield {"event": "trial_end", "trial": key, "attempt": 1, "steps": steps}
+
+    def _made_again(self, head: Row, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None, path: Path) -> Trial:
+        """The trial of a row, from its seed and levels."""
+        where = f"line {head['line']}"
+        try:
+            trial = compile_trial(self._paradigm, resolve_levels(self._paradigm, levels, seed), seed, self._generator, draws)
+        except SpanLabError as error:
+            raise MalformedError(path, where, f"the trial cannot be made again: {str(error).splitlines()[0]}") from None
+        if trial.trial_id != head["trial_id"]:
+            raise MalformedError(path, where, f"its seed and levels do not give the trial {head['trial_id']}, but another one; is it another paradigm?")
+        return trial
 
     def _level(self, factor: str, row: Row, path: Path) -> Any:
         """The level of a factor: one that the paradigm has, by what is written of it."""
@@ -297,15 +316,32 @@ class _Trials:
         known = [level for level in self._paradigm.factors[factor].levels if cell(level) == cell(text)]
         return known[0] if known else parsed_cell(text, TYPES.get(_column(factor), "json"), path, where)
 
-    def _step(self, key: str, step: Step, rows: Sequence[Row], displays: Sequence[Row], sitting: Sitting) -> dict[str, Any]:
+    def _step(self, key: str, number: int, step: Step | None, rows: Sequence[Row], displays: Sequence[Row], sitting: Sitting) -> dict[str, Any]:
         path = sitting.path
-        planned = step.percept.displays[0] if sitting.windowed else step.percept.for_machine
-        event: dict[str, Any] = {"event": "step", "trial": key, "attempt": 1, "step": step.index + 1, "phase": step.percept.phase, "planned_ms": planned.ms}
+        if step is None:
+            phase = next((str(row["trial_type"]) for row in (*rows, *displays)), "feedback")
+            planned_ms = next((number_in(row.get("planned_ms"), path, f"line {row['line']}") for row in displays), None)
+        else:
+            phase, planned_ms = step.percept.phase, (step.percept.displays[0] if sitting.windowed else step.percept.for_machine).ms
+        event: dict[str, Any] = {"event": "step", "trial": key, "attempt": 1, "step": number, "phase": phase, "planned_ms": planned_ms}
         if rows:
-            event |= self._answered(step, rows, path)
+            event |= self._answered(step, rows, path) if step is not None else self._as_recorded(rows, path)
         if displays:
             event["shown"] = [_shown(row, path) for row in displays]
         return event
+
+    def _as_recorded(self, rows: Sequence[Row], path: Path) -> dict[str, Any]:
+        """An answer as its rows say it, where the trial cannot be made again to score it anew."""
+        row = rows[0]
+        where = f"line {row['line']}"
+        outcome, rt, notes = _given(row, path)
+        scores = [{name: _exact(one, name, path) for name, needed in _SCORED.items() if needed or one.get(name) is not None} for one in rows]
+        record = {name.removeprefix("record_"): _exact(row, name, path) for name in row if name.startswith("record_")}
+        record |= {name: _exact(row, name, path) for name in OWN_COLUMNS - {*self._paradigm.factors, *_SCORED} if row.get(name) is not None}
+        value = next(iter(_values(row, rows, path)))
+        answered = {"outcome": outcome, "value": value, "rt_ms": None if rt is None else round(rt * 1000, 3), "raw": None, "notes": notes}
+        odds = {name: number_in(row.get(name), path, where) for name in ("chance", "blind")}
+        return {"ask": integer_in(row["ask"], path, where), **answered, **odds, "record": record, "scores": scores}
 
     def _answered(self, step: Step, rows: Sequence[Row], path: Path) -> dict[str, Any]:
         row = rows[0]
@@ -313,12 +349,7 @@ class _Trials:
         ask = step.percept.ask
         if ask is None:
             raise MalformedError(path, where, f"nothing is asked in step {row['step']} of this trial")
-        outcome = row["outcome"]
-        if outcome not in ("answered", "omitted", "invalid"):
-            raise MalformedError(path, where, f"outcome is answered, omitted or invalid; found {outcome}")
-        rt = number_in(row.get("response_time"), path, where)
-        parsed = {name: parsed_cell(row[name], TYPES[name], path, where) for name in _NOTES if row.get(name) is not None}
-        notes = {name: value for name, value in parsed.items() if value is not False}
+        outcome, rt, notes = _given(row, path)
         for value in _values(row, rows, path):
             try:
                 judged = judge(ask, step.truth, Response(value, None if rt is None else round(rt * 1000, 3), None, cast(Any, outcome), notes))
@@ -333,6 +364,22 @@ class _Trials:
         raise MalformedError(
             path, where, f"the answer '{row.get('value') or row['answer']}' does not come out as it was scored; free text may have been left out"
         )
+
+
+def _given(row: Row, path: Path) -> tuple[str, float | None, dict[str, Any]]:
+    """Outcome, reaction time (s) and the agent's notes of an answer."""
+    where, outcome = f"line {row['line']}", row["outcome"]
+    if outcome not in ("answered", "omitted", "invalid"):
+        raise MalformedError(path, where, f"outcome is answered, omitted or invalid; found {outcome}")
+    parsed = {name: parsed_cell(row[name], TYPES[name], path, where) for name in _NOTES if row.get(name) is not None}
+    return outcome, number_in(row.get("response_time"), path, where), {name: value for name, value in parsed.items() if value is not False}
+
+
+def _exact(row: Row, column: str, path: Path) -> Any:
+    """A cell as its column's type has it; where that could be anything, as it is written unless its value is written alike."""
+    text, type_ = row.get(column), TYPES.get(column, "json")
+    value = parsed_cell(text, type_, path, f"line {row['line']}")
+    return text if type_ == "json" and cell(value) != cell(text) else value
 
 
 def _values(row: Row, rows: Sequence[Row], path: Path) -> Iterator[Any]:

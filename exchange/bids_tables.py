@@ -21,6 +21,10 @@ _TABLE = re.compile(
 )
 #: without these, no session can be made
 _NEEDED = ("block", "trial", "practice", "seed", "trial_id", "step", "ask", "trial_type", "outcome", "answer", "correct", "generator")
+#: which are missing where a table says that its seeds were left out
+_OF_SEEDS = ("seed", "trial_id")
+#: of what stands beside a table whose trials cannot be made again
+SEEDS_LEFT_OUT = "left out"
 #: of displays, in a table with onsets
 _OF_EVENTS = ("onset", "duration", "event_type")
 OF_DISPLAYS = ("planned_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames")
@@ -41,6 +45,11 @@ class Sitting:
     def about(self) -> Mapping[str, Any]:
         """What SpanLab wrote of the session."""
         return as_object(self.sidecar.get("SpanLab"))
+
+    @property
+    def seedless(self) -> bool:
+        """Whether it has no seeds on purpose, so that its trials cannot be made again."""
+        return self.about.get("Seeds") == SEEDS_LEFT_OUT
 
 
 @dataclass(slots=True)
@@ -93,7 +102,8 @@ def read_tables(data_set: Path, renamed: Mapping[str, str]) -> tuple[list[Tables
             problems.append(error.problem)
             continue
         there = set(sitting.rows[0]) if sitting.rows else set()
-        if missing := tuple(name for name in (*_NEEDED, *(_OF_EVENTS if sitting.windowed else ())) if name not in there):
+        needed = [name for name in (*_NEEDED, *(_OF_EVENTS if sitting.windowed else ())) if not (sitting.seedless and name in _OF_SEEDS)]
+        if missing := tuple(name for name in needed if name not in there):
             lacking.setdefault(missing, path)
             continue
         number = str(sitting.about.get("Session", path.name))

@@ -119,7 +119,8 @@ class _Log:
 
     def _about(self) -> dict[str, Any]:
         info, who = self._shared.info, self._participant
-        about = {name: info[name] for name in ("paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language", "agent_settings_hash")}
+        about = {name: info[name] for name in ("paradigm", "paradigm_version", "paradigm_hash", "generator", "design", "language")}
+        about["agent_settings_hash"] = self._shared.settings_hash
         person: dict[str, Any] = {"participant_id": f"sub-{who.label}", "participant_type": "person" if who.person else "machine", "caution": who.caution}
         person |= {"session": self._shared.number, "study_session": self._shared.visit or None, **self._data.fields_of(self._shared)}
         conversation = "as it was sent" if info["agent_kind"] == CHAT.name else "in words; the participant saw or heard displays, or took them as numbers"

@@ -24,7 +24,7 @@ from ..core.errors import SpanLabError
 from ..core.verdicts import VerdictRule
 from ..sessions.record.columns import COLUMNS, FURTHER
 from ..sessions.record.marking import Column
-from ..sessions.record.reader import PARTS, find_sessions, finished_trials, read_chunks, read_events, read_session, trials_left
+from ..sessions.record.reader import PARTS, find_sessions, finished_trials, read_chunks, read_events, read_session, seed_independent, trials_left
 from ..sessions.record.session_info import SessionInfo
 from .format import Flag, Options, Place, Report, counted
 
@@ -107,7 +107,8 @@ class Sharing(Options):
     fields: Annotated[str | None, Field(description="answers about people to share, such as age,sex"), Flag(metavar="FIELD,...")] = None
     dates: Annotated[bool, Field(description="also share the times of trials")] = False
     free_text: Annotated[bool, Field(description="also share free-text answers")] = False
-    seeds: Annotated[bool, Field(description="share seeds and identifiers of trials, from which the trials can be made again")] = True
+    seeds: Annotated[bool, Field(description="share seeds and identifiers of trials, to make the trials again, if they cannot tell who took part")] = True
+    with_seeds: Annotated[bool, Field(description="also share seeds and identifiers of trials that may tell who took part")] = False
 
 
 @dataclass(slots=True)
@@ -121,6 +122,8 @@ class SharedSession:
     finished : whether nothing of it is missing
     free : the phases in which somebody may have answered in words of one's own: typed, or to a response kind of another package, of which nothing is known here
     fields : what was asked in it and is to be shared
+    seeds : whether its seeds and identifiers of trials are shared
+    settings_hash : of its agent; where that might tell who took part, the name that the machine has in this data set
     number : of the session among those of its participant, from 1, in the order in which they began
     """
 
@@ -132,6 +135,8 @@ class SharedSession:
     finished: bool
     free: frozenset[str]
     fields: dict[str, Any]
+    seeds: bool
+    settings_hash: str
     number: int = 0
 
     def hides_text(self, options: Sharing, phase: str | None) -> bool:
@@ -212,7 +217,8 @@ class SharedData:
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         """The rows of a response table without the columns and rows that are not shared."""
         for row in rows:
-            shared = {name: value for name, value in row.items() if self.has(name)}
+            shared = {name: value for name, value in row.items() if self.has(name) and (session.seeds or name not in _SEEDS)}
+            shared["agent_settings_hash"] = session.settings_hash
             answer = row.get("answer")
             if isinstance(answer, str) and answer != row.get("correct_answer") and session.hides_text(self.options, row.get("phase")):
                 shared["answer"] = OTHER
@@ -222,7 +228,7 @@ class SharedData:
 
     def has(self, column: str) -> bool:
         """Whether a column of the response table is shared."""
-        return (column not in _APART or (column == "started_at" and self.options.dates)) and (column not in _SEEDS or self.options.seeds)
+        return (column not in _APART or (column == "started_at" and self.options.dates)) and (column not in _SEEDS or any(one.seeds for one in self.sessions))
 
     def columns(self, names: Iterable[str]) -> list[Column]:
         """The shared columns of the response table: those that are declared, then others (factors and recorded values) by name."""
@@ -279,6 +285,8 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         raise SpanLabError("--key-file has the pseudonyms, and --real-ids does without them: leave out one of the two")
     if options.key_file is not None and options.key_file.resolve().is_relative_to(place.resolve()):
         raise SpanLabError(f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}")
+    if options.with_seeds and not options.seeds:
+        raise SpanLabError("--with-seeds shares all seeds, and --no-seeds none: leave out one of the two")
     infos = [(folder, read_session(folder)) for folder in find_sessions(sources)]
     people = sorted({info["participant"] for _, info in infos if kind_named(info["agent_kind"]).person})
     wanted = [name.strip() for name in (options.fields or "").split(",") if name.strip()]
@@ -298,7 +306,9 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         entries = info.get("study", {}).get("fields") or {}
         asked = {name: entries[name] for name in wanted if person and name in entries}
         visit = int(info.get("study", {}).get("session") or 0)
-        sessions.append(SharedSession(folder, info, label, person, visit, finished, frozenset(_free_phases(info["paradigm_data"])), asked))
+        free, seeds = frozenset(_free_phases(info["paradigm_data"])), options.seeds and (options.with_seeds or _seeds_safe(info, options))
+        hashed = info["agent_settings_hash"] if person or options.with_seeds or not _of_somebody(info) else label
+        sessions.append(SharedSession(folder, info, label, person, visit, finished, free, asked, seeds, hashed))
         one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
         one.groups.update(filter(None, [info.get("group")]))
         one.fields |= asked
@@ -324,6 +334,8 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
     free = sorted({one.info["paradigm"] for one in sessions if one.free})
     if free and not options.free_text:
         report.note(f"NOTE wrong answers to {', '.join(free)} may be free text, and are shared as {OTHER}; --free-text shares them as they are")
+    if (many := sum(not _seeds_safe(one.info, options) for one in sessions)) and options.seeds:
+        report.note(f"NOTE {counted(many, 'session')} {_SEEDS_SHARED if options.with_seeds else _SEEDS_LEFT_OUT}")
     if not people:
         return
     if options.real_ids:
@@ -332,6 +344,24 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
         report.note("NOTE pseudonyms were drawn at random, and cannot be traced back to people later; --key-file FILE saves them")
     else:
         report.note(f"NOTE {options.key_file} links pseudonyms to people: do not share it")
+
+
+_MAY_TELL = "with seeds that may tell who took part (they are of an older version, or were given)"
+_SEEDS_LEFT_OUT = (
+    f"{_MAY_TELL}: seeds and identifiers of trials are left out, so these trials cannot be made again; --with-seeds shares them. "
+    "Correct answers and levels are shared: whoever guesses an identifier can still make its trials and compare them"
+)
+_SEEDS_SHARED = f"{_MAY_TELL}: whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data"
+
+
+def _seeds_safe(info: SessionInfo, options: Sharing) -> bool:
+    """Whether the seeds of a session tell nothing about people that is not shared anyway."""
+    return seed_independent(info) or (options.real_ids and kind_named(info["agent_kind"]).person)
+
+
+def _of_somebody(info: SessionInfo) -> bool:
+    """Whether the settings of a machine may tell whose trials or answers it repeats."""
+    return kind_named(info["agent_kind"]).role == "replay" or not seed_independent(info)
 
 
 def _check_fields(wanted: Sequence[str], infos: Sequence[SessionInfo]) -> None:

@@ -11,6 +11,7 @@ from ..core.errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
 from ..paradigms.pairing import paired_plan
 from ..paradigms.trials_file import TrialsFile, plan_given
+from .record.reader import seed_independent
 from .session import Request, same_trials
 
 
@@ -87,6 +88,7 @@ def trials_like(session: Path, paradigm: str | None = None) -> ChosenTrials:
     if paradigm is not None and paradigm not in (info["paradigm_source"], other.paradigm.name):
         raise SpanLabError(f"{session} is a session of {other.paradigm.name}, not of {paradigm}")
     extra = {key: info[key] for key in ("trials_from", "paired_with") if key in info}
+    extra |= {"seed_from": {"given": False, "independent": True}} if seed_independent(info) else {}
     return ChosenTrials(other.paradigm, list(other.plan), other.seed, info["generator"], info["design"], info["paradigm_source"], other.name, extra)
 
 
@@ -146,6 +148,7 @@ def pair_trials(
         planned = _with_levels(base, session.plan, levels or {}, other)
         seed = session.seed if seed is None else seed
         source: dict[str, Any] = {"session": session.name, "seed": session.seed, "design": info["design"]}
+        source |= {"independent": True} if seed_independent(info) else {}
     else:
         seed, drawn_by = 1 if seed is None else seed, generator or "corrected"
         chosen = plan_trials(str(other), seed, levels, trials, design, drawn_by)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..agents.base import Agent, ConcurrentAgent
 from ..agents.interruptions import Stopped
+from ..core.signals import ENDING, catching
 
 _Trial = TypeVar("_Trial")
 
@@ -101,13 +102,5 @@ def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callab
         else:
             signal.default_int_handler(number, frame)
 
-    # SIGHUP is not known everywhere; a signal that a parent wants to have ignored (nohup) stays so
-    signals = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
-    before = {number: handler for number in signals if (handler := signal.getsignal(number)) is not signal.SIG_IGN}
-    for number in before:
-        signal.signal(number, press)
-    try:
+    with catching(press, "SIGINT", *ENDING):
         yield pressed
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

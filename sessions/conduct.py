@@ -10,15 +10,16 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..agents.base import Agent, ConcurrentAgent
+from ..agents.base import Agent, ConcurrentAgent, WindowAgent
 from ..core.agent_kinds import CHAT, NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
+from ..core.signals import ending_as_ctrl_c
 from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Generator, Paradigm, PlannedTrial, network_tasks
@@ -200,7 +201,8 @@ def carry_out(
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
     try:
         runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
-        with watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
+        at_window = isinstance(agent, WindowAgent)
+        with ending_as_ctrl_c() if at_window else nullcontext(), watcher.bar(f"{session.paradigm.name} · {agent.name}", tally) as tell:
             if tally is not None:
                 tell(0, len(session.plan))  # trials take turns, so that none may be over for long
             runner.progress = tell

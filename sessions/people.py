@@ -6,6 +6,7 @@ No two people in a data folder get the same trials of a paradigm unless the user
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -23,8 +24,12 @@ from .record.reader import sessions_below
 from .session import Request, Session, begin, session_stem
 from .triggers import trigger_request
 
-#: seeds of first sessions in studies are below this one, and follow from the participant's number; all others are from here on
+#: seeds of first sessions in studies with a seed are below this one, and follow from the participant's number; all others are from here on
 LOWER_HALF = (MAX_MASTER_SEED + 1) // 2
+
+
+#: the origin of a seed that was drawn at random, for the record of a session
+DRAWN: Mapping[str, Any] = {"given": False, "independent": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +47,21 @@ class SessionSeed:
 
     def as_json(self) -> dict[str, Any]:
         """The origin of the seed, for the record of the session."""
-        return {"given": True} if self.number is None else {"given": False, "session_number": self.number}
+        return {"given": True} if self.number is None else {**DRAWN, "session_number": self.number}
 
 
 def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
-    """The seed of a participant's next session. It follows from paradigm, participant and the number of the session, and is unique in this folder."""
+    """Draw the seed of a participant's next session: at random, and unique in this folder."""
     pattern = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
     names = session_names(data)
     number = 1 + sum(pattern.fullmatch(name) is not None for name in names)
-    key: list[object] = [paradigm, session_stem("", participant, 0), number]
-    return SessionSeed(next(seed for seed in drawn_seeds(key) if seed not in seeds_taken(names, paradigm)), number)
+    in_use = seeds_taken(names, paradigm)
+    return SessionSeed(next(seed for seed in random_seeds() if seed not in in_use), number)
+
+
+def random_seeds() -> Iterator[int]:
+    """Seeds from the randomness of the system. Nothing about a participant can be read from them, so they may be shared (:func:`.seed_independent`)."""
+    return (LOWER_HALF + secrets.randbelow(LOWER_HALF) for _ in count())
 
 
 def drawn_seeds(key: list[object]) -> Iterator[int]:

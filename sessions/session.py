@@ -301,9 +301,9 @@ def _of_own_file(source: str) -> dict[str, str]:
         return {}  # the file has gone since it was read
 
 
-def session_stem(paradigm: str, who: str, seed: int) -> str:
-    """The beginning of a session's name."""
-    return f"{paradigm}-{_slug(who)}-s{seed}"
+def session_stem(paradigm: str, who: str, seed: int | None) -> str:
+    """The beginning of a session's name; without the seed where it is not known."""
+    return f"{paradigm}-{_slug(who)}" + ("" if seed is None else f"-s{seed}")
 
 
 def _stairs(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[PlannedTrial]:
@@ -454,6 +454,8 @@ def _planned(trial: PlannedTrial) -> dict[str, Any]:
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
+    if info["seed"] is None:
+        raise SpanLabError(f"the trials of {info['session']} cannot be made again: it was imported from data without seeds")
     plan: Any = info["plan"]
     if not isinstance(plan, list):
         return expanded(as_object(plan), info["seed"])

@@ -52,7 +52,6 @@ _CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times
 #: systems number their screens anew when one is plugged in
 _ANEW = frozenset({"screen"})
 
-
 #: Width of the canvas where the screen was measured, and nobody says otherwise.
 USUAL_DEG = 10.0
 
@@ -293,18 +292,19 @@ class Participant(WindowAgent):
         self._say(sentence)
 
     @override
-    def close(self) -> None:
-        """Close the window, and the port for trigger codes."""
+    def leave_screen(self) -> None:
         if self._stage is not None:
             self._apparatus = self.apparatus()
             self._stage.close()
             self._stage = None
-        if self._sender is not None:
-            self._sender.close()
-            self._sender = None
-        if self._box is not None:
-            self._box.close()
-            self._box = None
+
+    @override
+    def close(self) -> None:
+        """Close the window, and the port for trigger codes."""
+        self.leave_screen()
+        for opened in filter(None, (self._sender, self._box)):
+            opened.close()
+        self._sender = self._box = None
 
     # -- trials ----------------------------------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ def run(
     set_: SetOption = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="seed of the session; by default it follows from the participant and the number of earlier sessions", min=0),
+        typer.Option("--seed", help="seed of the session; drawn at random by default", min=0),
     ] = None,
     trials: TrialsOption = None,
     design: DesignOption = None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import SpanLabError
+from ...core.signals import ENDING, catching
 from ...core.verdicts import VerdictRule
 from ..options import DataOption, progress_bar
 from ..running import with_display
 from .listing import print_table
 
 if TYPE_CHECKING:
+    from ...agents.base import WindowAgent
     from ...paradigms import Paradigm, ResponseKind, Trial
     from ...sessions.studies.battery import Battery
     from ...sessions.studies.participants import Kind
@@ -93,7 +96,8 @@ def run_study(file: str, data: Path, options: StudyOptions, speed: float, window
     begun, settings = as_begun(study, data, request)
     agent = seat(options.simulate, 1, speed, {**defaults_of_then(settings), **_window(begun, window)})
     with _telling() as progress:
-        battery = Battery(foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress)
+        ask = _asking(agent) if request.asked_later else None
+        battery = Battery(foresee(study, data, request), agent, options.pilot, lambda one: _triggers(one, port), progress, ask=ask)
         _take(battery, study, data, request)
 
 
@@ -142,6 +146,7 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
 def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, data: Path) -> None:
     """What an assistant might not expect of a session, on stderr."""
     from ...sessions.studies.status import finished_sessions
+    from ...sessions.studies.visit_files import fields_due
 
     remarks: list[str] = []
     if goes_on:
@@ -149,7 +154,7 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
             remarks.append("the study file has changed since this session began; it goes on as it was begun")
         if request.language.strip() not in ("", visit.language):
             remarks.append(f"it goes on in '{visit.language}', as it was begun")
-        if any(value.strip() for value in request.fields.values()):
+        if any(value.strip() for value in request.fields.values()) and not fields_due(visit.folder):
             remarks.append("what is known of the participant stays as it was when the session began")
     earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))
     if earlier:
@@ -224,6 +229,30 @@ def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
     return answered(study, request.kind, typed, request.session)
 
 
+def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
+    """What asks a participant who has agreed to take part the questions of the study, in a dialog in the place of the window."""
+    from ...agents.human.pages.dialog import ask
+    from ...sessions.studies.fields import read_typed
+    from ...sessions.studies.intake import about_participant, to_ask
+    from ...sessions.studies.visit_files import known_fields
+
+    def answers(visit: Visit) -> Mapping[str, Any]:
+        fields, language = visit.study.fields, visit.language
+        known = known_fields(visit.folder.parent.parent, str(visit.person.name))
+        if not (due := to_ask(fields, known)):
+            return visit.fields
+        agent.leave_screen()
+        with catching(signal.SIG_DFL, *ENDING):  # the dialog's own loop would not let a handler run
+            typed = ask(
+                visit.study.title, [about_participant(field, language) for field in due], lambda typed: read_typed(fields, typed, known, language)[1], language
+            )
+        if typed is None:
+            raise SpanLabError(f"cancelled: the questions about {visit.person.name} were not answered")
+        return read_typed(fields, typed, known)[0]
+
+    return answers
+
+
 def _triggers(entry: StudyParadigm, port: str) -> dict[str, Any]:
     from ...sessions.triggers import trigger_request
 
@@ -259,11 +288,14 @@ _REPLACED = {"--participant": True, "--session": True, "--number": True, "--fiel
 
 def _again(typed: Sequence[str], visit: Visit) -> str:
     """The command that goes on: what was typed, for this participant and session."""
+    from ...sessions.studies.visit_files import fields_due
+
     kept: list[str] = []
     left = iter(typed)
+    not_kept_yet = fields_due(visit.folder)
     for word in left:
         name, equals, _ = word.partition("=")
-        if name not in _REPLACED:
+        if name not in _REPLACED or (name == "--field" and not_kept_yet):
             kept.append(word)
         elif _REPLACED[name] and not equals:
             next(left, None)

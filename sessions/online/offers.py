@@ -7,12 +7,13 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...agents.base import WindowAgent
 from ...agents.human.browser.agent import check_answerable_at_page, check_displays_at_page
 from ...agents.human.display.theme import ThemeName
 from ...agents.human.input.refractory import USUAL, Refractory
+from ...agents.human.pages.dialog import Question
 from ...core.atomic_files import append_line
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
@@ -27,12 +28,13 @@ from ..record.reader import read_session
 from ..runner import Runner
 from ..session import Request, Session, begin, complete, reopen, session_stem, utc_now
 from ..studies.battery import Battery, EndedEarlyError, QuizLeftError
+from ..studies.fields import read_typed
 from ..studies.groups import StudyFullError
-from ..studies.intake import answered, questions
+from ..studies.intake import about_participant, answered, questions, to_ask
 from ..studies.monitoring import Judge, Monitor, MonitoredSession, ParadigmMonitor
 from ..studies.participants import Kind, find, misnamed, people
 from ..studies.study import Study
-from ..studies.visit import VisitRequest, check_place, check_request, sit_down
+from ..studies.visit import Visit, VisitRequest, check_place, check_request, sit_down
 from ..studies.visit_files import JOURNAL, completed, known_fields, read_head, read_journal, runs
 
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
@@ -348,7 +350,8 @@ class StudyOffer:
             host.recorded_in(before[-1])
         if before and (over := self._over(before[-1])) is not None:
             return over
-        request = VisitRequest(participant=participant, session=number, existing="resume" if before else "", kind=self.kind)
+        existing = "resume" if before else ""
+        request = VisitRequest(participant, number, existing=existing, kind=self.kind, asked_later=self.study.consent is not None)
         try:
             self._check_place(participant)
             if before:
@@ -364,7 +367,7 @@ class StudyOffer:
         host.recorded_in(visit.folder)
         looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
         try:
-            Battery(visit, host.seat(looks, visit.language), self.kind == "pilot").run()
+            Battery(visit, host.seat(looks, visit.language), self.kind == "pilot", ask=lambda visit: _about(visit, host)).run()
         except EndedEarlyError as error:
             return _ended_early(error.page, visit.language)
         return self._end(visit.language, visit.folder)
@@ -418,7 +421,7 @@ class StudyOffer:
         return wrong
 
     def _asked(self, request: VisitRequest, host: Host) -> VisitRequest:
-        """What the study asks about somebody who begins.
+        """What the study asks about somebody who begins: where it asks for consent, the language alone, and all else later.
 
         Raises
         ------
@@ -427,8 +430,8 @@ class StudyOffer:
         """
         folder = self.data / self.study.name
         earlier = known_fields(folder, request.participant) if misnamed(request.participant) is None else {}
-        to_answer = {name for name in (field.name for field in self.study.fields) if not (name in earlier and not _each(self.study, name))}
-        names = {*to_answer, *(["language"] if len(self.study.languages) > 1 else [])}
+        names = {field.name for field in to_ask(self.study.fields, earlier)} if self.study.consent is None else set[str]()
+        names |= {"language"} if len(self.study.languages) > 1 else set()
         typed: dict[str, str] = {}
         first = True
         while True:
@@ -437,16 +440,30 @@ class StudyOffer:
             if not wrong and (not first or not names):
                 return request
             form = [question for question in questions(self.study, self.data, self.kind, request) if question.name in names]
-            shown = [FormQuestion(one.name, one.label, tuple(one.choices.items()), one.value, one.required, one.hint) for one in form]
-            answers = host.ask(sentence("online.about_you", self.language), shown, {} if first else wrong)
+            answers = host.ask(sentence("online.about_you", self.language), map(_on_page, form), {} if first else wrong)
             typed = {name: value[:500] for name, value in answers.items() if name in names}
             first = False
             request = answered(self.study, self.kind, {"participant": request.participant, **typed}, request.session)
 
 
+def _about(visit: Visit, host: Host) -> Mapping[str, Any]:
+    """What the study asks about a participant who has agreed to take part."""
+    known = known_fields(visit.folder.parent.parent, str(visit.person.name))
+    due, typed = to_ask(visit.study.fields, known), dict[str, str]()
+    first = True
+    while True:
+        values, wrong = read_typed(visit.study.fields, typed, known, visit.language)
+        if not wrong and not (first and due):
+            return values
+        form = [_on_page(about_participant(field, visit.language, typed.get(field.name, ""))) for field in due]
+        answers = host.ask(sentence("online.about_you", visit.language), form, {} if first else wrong)
+        typed = {field.name: answers[field.name][:500] for field in due if field.name in answers}
+        first = False
+
+
+def _on_page(question: Question) -> FormQuestion:
+    return FormQuestion(question.name, question.label, tuple(question.choices.items()), question.value, question.required, question.hint)
+
+
 def _ended_early(page: str, language: str) -> End:
     return End(sentence("study.thanks", language), (sentence(page, language),), language=language)
-
-
-def _each(study: Study, name: str) -> bool:
-    return any(field.each_session for field in study.fields if field.name == name)

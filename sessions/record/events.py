@@ -157,10 +157,10 @@ class TrialStart(OfTrial, Paired):
     block: Annotated[int, Holds("block, from 1"), InTable(loaded=True)]
     practice: Annotated[bool, Holds("whether it is a practice trial"), InTable(loaded=True)]
     levels: Annotated[dict[str, Any], Holds("level of every factor")]
-    seed: Annotated[int, Holds("seed of the trial"), InTable()]
+    seed: Annotated[int | None, Holds("seed of the trial; null for an import without seeds"), InTable()]
     trial_id: Annotated[
         str,
-        Holds("hash of paradigm, version, generator, factor levels, seed and streams (and of the draws, if these were given)"),
+        Holds("hash of paradigm, version, generator, factor levels, seed and streams (and of given draws); empty for an import without seeds"),
         InTable(loaded=True),
     ]
     set_size: Annotated[int | None, Holds("number of items to be held in memory, as the paradigm defines it"), InTable(loaded=True)]

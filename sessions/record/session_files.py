@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator
 
 from ...core.errors import SpanLabError
+from ...core.json_values import as_object
 from .events import AskedStep, Event, Score, TrialStart
 from .marking import fields_of, inner_models
 from .quiz import quiz_of
@@ -128,6 +129,18 @@ def read_events(folder: str | Path) -> list[Event]:
 def streams_of(session: Mapping[str, Any]) -> int:
     """The version of the random streams of a session's trials; records that name none are older than the second."""
     return session.get("streams", 1)
+
+
+def seed_independent(session: Mapping[str, Any]) -> bool:
+    """Whether nothing about a participant can be read from the seed of a session, and from the identifiers of its trials.
+
+    Seeds of people used to follow from their identifiers and numbers, and a seed that somebody gives may do so, too. Records of seeds that were drawn at random
+    say so. A machine that repeats the trials of a session, or is paired with one, has that session's seeds.
+    """
+    pairing, origin = as_object(session.get("paired_with")), as_object(session.get("seed_from"))
+    if pairing.get("session") and not pairing.get("independent"):
+        return False
+    return bool(origin.get("independent")) or not (session.get("participant") or session.get("like"))
 
 
 def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:

@@ -139,7 +139,7 @@ class SessionInfo(TypedDict):
             InTable(missing=1),
         ]
     ]
-    seed: Annotated[int, Holds("seed of the session")]
+    seed: Annotated[int | None, Holds("seed of the session; null for an import without seeds")]
     design: Annotated[str, Holds("name of the design")]
     language: Annotated[str, Holds("language of the instructions")]
     instructions: NotRequired[Annotated[str, Holds("the instructions before the first trial; they may change with the levels of factors")]]
@@ -158,7 +158,7 @@ class SessionInfo(TypedDict):
     care: NotRequired[Annotated[dict[str, Any], Holds("chat models: request settings, such as rate limits")]]
     estimate: NotRequired[Annotated[dict[str, Any], Holds("chat models: the estimate of requests, tokens and cost")]]
     prices: NotRequired[Annotated[dict[str, Any], Holds("chat models: prices of tokens")]]
-    seed_from: NotRequired[Annotated[dict[str, Any], Holds("sessions of people: where the seed comes from")]]
+    seed_from: NotRequired[Annotated[dict[str, Any], Holds("where the seed comes from; `independent`: nothing about the participant can be read from it")]]
     study: NotRequired[Annotated[dict[str, Any], Holds("sessions of a study: the study, and the participant's place in it")]]
     evaluation: NotRequired[Annotated[dict[str, Any], Holds("sessions of a set file: the set, the entry, its settings and its repeat")]]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ...agents.base import Option, WindowAgent
-from ...core.atomic_files import append_line, only_writer
+from ...core.atomic_files import append_line, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
+from ...core.signals import ending_as_ctrl_c
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
 from ..key_mapping import check_keys
-from ..people import seeds_taken, session_names
+from ..people import DRAWN, seeds_taken, session_names
 from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
 from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
@@ -21,7 +23,7 @@ from .groups import NOT_PASSED, REFUSED
 from .participants import in_group, leave
 from .study import StudyParadigm
 from .visit import Visit, agreed_in
-from .visit_files import JOURNAL, read_head, read_journal, states
+from .visit_files import HEAD, JOURNAL, read_head, read_journal, states
 
 #: Whoever looks whether a session is running holds its lock for a moment.
 _LOOKED_AT_S = 1.0
@@ -65,6 +67,7 @@ class Battery:
     extra : given a paradigm, what else its record is to say
     progress : given a session, what is told after each of its trials
     now : the wall clock
+    ask : asks the questions of the study about a participant who has agreed to take part; where there is none, the answers are those of the visit
     """
 
     def __init__(
@@ -75,8 +78,10 @@ class Battery:
         extra: Callable[[StudyParadigm], Mapping[str, Any]] = lambda paradigm: {},
         progress: Callable[[Session], Progress] | None = None,
         now: Callable[[], str] = utc_now,
+        ask: Callable[[Visit], Mapping[str, Any]] | None = None,
     ) -> None:
         self.visit, self.agent, self.pilot, self.now = visit, agent, pilot, now
+        self._ask = ask
         self._extra, self._progress = extra, progress
         self._plans: dict[str, list[PlannedTrial]] = {}
         self._tried: tuple[Path, int, str] | None = None
@@ -90,7 +95,7 @@ class Battery:
         SpanLabError
             what the agent or the disk reports, and when another process is running the session; everything up to the last finished trial is safe then.
         """
-        with only_writer(self.visit.folder, patience_s=_LOOKED_AT_S):
+        with ending_as_ctrl_c(), only_writer(self.visit.folder, patience_s=_LOOKED_AT_S):
             try:
                 if self._tried != self._for:
                     self.try_out()
@@ -111,7 +116,7 @@ class Battery:
         """
         if self._tried != self._for:
             self._plans, self._seeds = {}, {}
-        begun, study, order = states(self.visit.folder), self.visit.study, [paradigm.name for paradigm in self.visit.order]
+        begun, study, order = states(self.visit.folder), self.visit.study, self.visit.names
         kinds: list[ResponseKind] = []
         for paradigm in study.paradigms_in_use:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
@@ -128,6 +133,8 @@ class Battery:
         self.agent.speak(visit.language)
         if visit.study.consent is not None and "consent" not in happened:
             self._ask_for_consent(visit.study.consent[visit.language])
+        if "fields_later" in (head := read_head(visit.folder)):
+            self._ask_about_participant(head)
         before = False
         for position, paradigm in enumerate(visit.order, start=1):
             state = states(visit.folder).get(paradigm.name)
@@ -182,6 +189,12 @@ class Battery:
             raise NoConsentError(str(self.visit.person.name))
         self._note("consent", text=hashed)
 
+    def _ask_about_participant(self, head: Mapping[str, Any]) -> None:
+        """Once the participant has agreed: ask what the study asks, and only now keep the answers."""
+        fields = dict(self._ask(self.visit) if self._ask is not None else self.visit.fields)
+        write_json(self.visit.folder / HEAD, {**{key: value for key, value in head.items() if key != "fields_later"}, "fields": fields})
+        self.visit = replace(self.visit, fields=fields)
+
     def _farewell(self) -> None:
         """The last page: the study's own after the last of its sessions."""
         visit = self.visit
@@ -210,7 +223,7 @@ class Battery:
         return begin(self.visit.folder, paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm), self.now)
 
     def _request(self, paradigm: StudyParadigm) -> Request:
-        visit, order = self.visit, [other.name for other in self.visit.order]
+        visit, order = self.visit, list(self.visit.names)
         person = visit.person.name or ""
         study = {
             "study": visit.study.name,
@@ -225,6 +238,7 @@ class Battery:
             **in_group(visit.person),
         }
         group = {"group": visit.person.group} if visit.person.group else {}
+        origin = {"seed_from": DRAWN} if visit.study.seed is None else {}
         return Request(
             seed=self._seed(paradigm),
             generator=paradigm.entry.generator,
@@ -235,7 +249,7 @@ class Battery:
             practice=paradigm.entry.practice,
             levels=paradigm.entry.set_,
             source=paradigm.source,
-            extra={"study": study, **group, "keys": visit.study.keys_for(person, visit.person.turn), **self._extra(paradigm)},
+            extra={"study": study, **origin, **group, "keys": visit.study.keys_for(person, visit.person.turn), **self._extra(paradigm)},
         )
 
     def _break(self, done: int) -> None:

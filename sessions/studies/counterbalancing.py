@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import SystemRandom
 from typing import Literal
 
 from ...paradigms.identity import stream
@@ -27,17 +28,20 @@ def rows(parts: int) -> int:
     return max(1, parts) if parts % 2 == 0 or parts == 1 else 2 * parts
 
 
-def order_of(order: Order, parts: int, study: str, number: int, session: int, seed: int) -> list[int]:
+def order_of(order: Order, parts: int, study: str, number: int, session: int, seed: int | None) -> list[int]:
     """The parts in the order in which a participant takes them, as their numbers in the file (from 0).
 
     Parameters
     ----------
     order : ``latin_square`` takes the row of the participant's number, in every session the same one; ``shuffled`` draws anew for each session
     parts : how many
-    study, number, session, seed : name of the study, number of the participant, number of the session, seed of the study
+    study, number, session, seed : name of the study, number of the participant, number of the session, seed of the study (None: what is shuffled is drawn at
+        random, so that nobody can tell a number from an order)
     """
     if order == "latin_square" and parts:
         return williams(parts)[(number - 1) % rows(parts)]
     if order == "shuffled":
+        if seed is None:
+            return SystemRandom().sample(range(parts), parts)
         return [int(part) for part in stream(study, seed, f"order:{number}:{session}").permutation(parts)]
     return list(range(parts))

@@ -183,7 +183,7 @@ def assigner(study: Study, data: Path) -> Assigner:
     ----------
     data : data folder
     """
-    return Assigner(study.groups, study.name, study.seed, study.people, data / study.name, study.drop_out_s)
+    return Assigner(study.groups, study.name, 1 if study.seed is None else study.seed, study.people, data / study.name, study.drop_out_s)
 
 
 def group_counts(groups: Sequence[Group], everybody: Iterable[Person]) -> str:

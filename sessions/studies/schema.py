@@ -102,7 +102,9 @@ class StudyFile(_Part):
     )
     paradigms: Annotated[list[Named[Entry]], Field(min_length=1, max_length=100)] = Field(description="the paradigms: names, or names with settings")
     order: Order = Field(default="fixed", description="fixed; latin_square: balanced by participant number; shuffled: drawn for each participant and session")
-    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] = Field(default=1, description="seed of the orders and trials of all participants")
+    seed: Annotated[int, Field(ge=0, le=MAX_MASTER_SEED)] | None = Field(
+        default=None, description="seed from which the trials and shuffled orders of each participant number follow; drawn at random if not given"
+    )
     sessions: Annotated[StrictInt, Field(ge=1, le=99)] | Annotated[list[list[str]], Field(min_length=1, max_length=99)] = Field(
         default=1, description="how many sessions, each with all paradigms; or the list of paradigms of each session"
     )

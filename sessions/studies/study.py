@@ -23,7 +23,7 @@ from ...paradigms.language.yaml_source import Document, YamlPath, read
 from ...paradigms.translation import illegible
 from ...stimuli.render.palette import PaletteName
 from ..key_mapping import KeySetting, key_request
-from ..people import LOWER_HALF, drawn_seeds
+from ..people import LOWER_HALF, drawn_seeds, random_seeds
 from ..triggers import trigger_request
 from .counterbalancing import Order, order_of, rows
 from .fields import COMMON, FieldPart, missing_texts
@@ -70,7 +70,7 @@ class Study:
     languages: tuple[str, ...]
     paradigms: tuple[StudyParadigm, ...]
     order: Order
-    seed: int
+    seed: int | None
     keys: KeySetting
     groups: tuple[Group, ...]
     display: Path | None
@@ -137,27 +137,30 @@ class Study:
         return key_request(self.keys, person, number, orders)
 
     @property
-    def most_participants(self) -> int:
-        """The largest number for which there are seeds."""
-        return LOWER_HALF // (len(self.sessions) * len(self.paradigms))
+    def most_participants(self) -> int | None:
+        """The largest number for which the study's seed has seeds; None where they are drawn at random."""
+        return None if self.seed is None else LOWER_HALF // (len(self.sessions) * len(self.paradigms))
 
     def seeds_for(self, number: int, session: int, name: str, run: int = 1, kind: Kind = "person") -> Iterator[int]:
         """Seeds for one paradigm in one session of one participant, in the order in which they are tried: the first is different wherever one of these differs,
         and is had unless another session of the data folder has it.
 
-        A session that is begun anew (``run`` above 1), and those of pilots and rehearsals, who are counted by themselves, get trials that nobody else has:
-        their seeds come from the other half of all seeds.
+        They follow from the seed of the study; without one, they are drawn at random, so that nothing about a participant can be read from them. A session that
+        is begun anew (``run`` above 1), and those of pilots and rehearsals, who are counted by themselves, get trials that nobody else has: their seeds come
+        from the other half of all seeds.
 
         Raises
         ------
         SpanLabError
             when the number is too large for the study.
         """
+        if self.seed is None:
+            return random_seeds()
         others = drawn_seeds([self.name, self.seed, number, session, name, run, kind])
         if run > 1 or kind != "person":
             return others
         most = self.most_participants
-        if number > most:
+        if most is not None and number > most:
             raise SpanLabError(f"the study {self.name} has seeds for {most} participants; the number {number} is too high")
         part = next(n for n, paradigm in enumerate(self.paradigms) if paradigm.name == name)
         index = ((number - 1) * len(self.sessions) + session - 1) * len(self.paradigms) + part

@@ -21,7 +21,7 @@ from .fields import read_typed
 from .groups import StudyFullError, assigner, group_counts
 from .participants import Kind, Person, find, in_group, misnamed, named_by_number, next_number, number_taken, people, register
 from .study import Study, StudyParadigm, study_from_data
-from .visit_files import HEAD, JOURNAL, completed, known_fields, read_head, read_journal, runs, states
+from .visit_files import HEAD, JOURNAL, completed, fields_due, known_fields, read_head, read_journal, runs, states
 
 Existing = Literal["resume", "new", "stop"]
 EXISTING: tuple[Existing, ...] = get_args(Existing)
@@ -40,6 +40,7 @@ class VisitRequest:
     fields : by name
     existing : what to do when there are data of this session already; empty when nobody was asked yet
     kind : a person, a pilot or simulated
+    asked_later : whether the questions about the participant are asked once the participant has agreed to take part
     """
 
     participant: str = ""
@@ -49,6 +50,7 @@ class VisitRequest:
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     existing: str = ""
     kind: Kind = "person"
+    asked_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Visit:
     study : as it was when the session began, and as the participant's group takes it
     run : from 1; more when it was begun anew
     fields : what was asked about the participant
+    names : of the paradigms, in the order of this participant
     """
 
     folder: Path
@@ -70,6 +73,7 @@ class Visit:
     run: int
     language: str
     fields: Mapping[str, Any]
+    names: tuple[str, ...]
 
     @property
     def data(self) -> Path:
@@ -79,7 +83,8 @@ class Visit:
     @property
     def order(self) -> list[StudyParadigm]:
         """The paradigms in the order of this participant."""
-        return self.study.order_for(self.person.turn, self.session)
+        paradigms = {one.name: one for one in self.study.paradigms}
+        return [paradigms[name] for name in self.names]
 
     @property
     def finished(self) -> bool:
@@ -128,7 +133,7 @@ def check_request(study: Study, data: Path, request: VisitRequest, language: str
         wrong["existing"] = _describe_earlier(before[-1], language)
     earlier = known_fields(folder, person.name) if person is not None and person.name else {}
     # Whoever goes on was asked already, and nobody asks simulated participants; but what is typed must fit.
-    must_answer = request.kind != "simulated" and not (before and existing == "resume")
+    must_answer = request.kind != "simulated" and not request.asked_later and not (before and existing == "resume" and not fields_due(before[-1]))
     for field_, why in read_typed(study.fields, request.fields, earlier, language)[1].items():
         if must_answer or request.fields.get(field_, "").strip():
             wrong[field_] = why
@@ -186,8 +191,8 @@ def _misnumbered(study: Study, folder: Path, person: Person | None, kind: Kind, 
         return sentence("wrong.number", language, found=f"'{number[:60]}'")
     if person is not None:
         return None if person.number == int(number) else sentence("wrong.number_of", language, name=person.name, number=person.number)
-    if int(number) > study.most_participants:
-        return sentence("wrong.seeds", language, most=study.most_participants, number=number)
+    if (most := study.most_participants) is not None and int(number) > most:
+        return sentence("wrong.seeds", language, most=most, number=number)
     return number_taken(people(folder), kind, int(number), language)
 
 
@@ -289,7 +294,7 @@ def _seated(study: Study, folder: Path, person: Person, request: VisitRequest) -
     session = int(request.session)
     before = runs(folder, person.name, session)
     if before and request.existing == "resume":
-        return taken_up(study, person, before[-1]), True
+        return taken_up(study, person, before[-1], request.fields), True
     if before and request.existing != "new":
         raise SpanLabError(_describe_earlier(before[-1]))  # begun by somebody else at this very moment
     earlier = known_fields(folder, person.name)
@@ -298,7 +303,9 @@ def _seated(study: Study, folder: Path, person: Person, request: VisitRequest) -
     language = request.language.strip() or study.languages[0]
     visit_folder = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
     study.seeds_for(person.number, session, study.paradigms[0].name, run, person.kind)
-    return Visit(visit_folder, study.of_group(person.group), person, session, run, language, fields), False
+    as_taken = study.of_group(person.group)
+    names = tuple(one.name for one in as_taken.order_for(person.turn, session))
+    return Visit(visit_folder, as_taken, person, session, run, language, fields, names), False
 
 
 def _head(visit: Visit, created: str) -> dict[str, Any]:
@@ -312,20 +319,30 @@ def _head(visit: Visit, created: str) -> dict[str, Any]:
         "participant_number": person.number,
         "kind": person.kind,
         **in_group(person),
-        "order": [one.name for one in visit.order],
+        "order": list(visit.names),
         "language": visit.language,
-        "fields": dict(visit.fields),
+        # what a participant says is kept once the participant has agreed to take part
+        **({"fields": {}, "fields_later": True} if study.consent is not None and study.fields else {"fields": dict(visit.fields)}),
         "created": created,
         **sentences_for_people(visit.language),
         "study_data": study.data,
     }
 
 
-def taken_up(study: Study, person: Person, folder: Path) -> Visit:
-    """Open a session as it was begun, whatever has changed in the study file since."""
+def taken_up(study: Study, person: Person, folder: Path, typed: Mapping[str, str] | None = None) -> Visit:
+    """Open a session as it was begun, whatever has changed in the study file since.
+
+    Parameters
+    ----------
+    typed : about the participant, where that was not kept yet (:func:`.fields_due`)
+    """
     head = read_head(folder)
     as_begun = study if study.hash == head["study_hash"] else study_from_data(head["study_data"], study.file)
-    return Visit(folder, as_begun.of_group(person.group), person, head["session"], head["run"], head["language"], head["fields"])
+    as_taken, names = as_begun.of_group(person.group), tuple(head["order"])
+    fields = head["fields"]
+    if fields_due(folder):
+        fields = read_typed(as_taken.fields, typed or {}, known_fields(folder.parent.parent, str(person.name)))[0]
+    return Visit(folder, as_taken, person, head["session"], head["run"], head["language"], fields, names)
 
 
 def as_begun(study: Study, data: Path, request: VisitRequest) -> tuple[Study, Mapping[str, Any]]:

@@ -143,6 +143,11 @@ def refused(folder: Path) -> str:
     return str(answers[-1].get("at", ""))[:10] if answers and answers[-1]["event"] == "refused" else ""
 
 
+def fields_due(folder: Path) -> bool:
+    """Whether the questions about the participant are still to be answered in a session that was begun: they come once the participant has agreed."""
+    return "fields_later" in read_head(folder)
+
+
 def known_fields(study_folder: Path, name: str) -> dict[str, Any]:
     """The participant's fields from all sessions; the latest values count."""
     heads = sorted((read_head(folder) for folder in runs(study_folder, name)), key=lambda head: head["created"])

@@ -30,7 +30,7 @@ ROUNDED = {"rt_ms": 0.0005}
 
 def there_and_back(folder: Path, session: Path, free_text: bool = True) -> Path:
     """A session, exported and imported again."""
-    FORMATS.get("bids")().write([str(session)], folder / "set", Sharing(free_text=free_text, dates=True), QUIET)
+    FORMATS.get("bids")().write([str(session)], folder / "set", Sharing(free_text=free_text, dates=True, with_seeds=True), QUIET)
     FORMATS.get("bids")().read([folder / "set"], folder / "back", BidsReading(), QUIET)
     (imported,) = find_sessions([folder / "back"])
     return imported
@@ -81,7 +81,7 @@ def test_sessions_of_every_kind_come_back(tmp_path: Path, session: Path) -> None
 
 
 def test_imported_answers_are_replayed_and_scored_as_any(tmp_path: Path, run: Run) -> None:
-    assert run("export", PERSON, "--to", "bids", "set")[0] == 0
+    assert run("export", PERSON, "--to", "bids", "set", "--with-seeds")[0] == 0
     status, out, err = run("import", "--from", "bids", "set", "-o", "data")
     assert (status, err) == (0, "")
     folder, _, rows = out.strip().partition(": ")
@@ -175,7 +175,7 @@ def test_what_does_not_come_out_is_told_with_its_place_and_leaves_nothing(
 
 
 def test_sessions_without_what_they_need_are_left_out_on_request(tmp_path: Path, run: Run) -> None:
-    """An answer that was not shared cannot be scored again; without seeds there are no trials."""
+    """An answer that was not shared cannot be scored again."""
     shutil.copytree(FINISHED / "cd-chance-s12", tmp_path / "sessions" / "one")
     shutil.copytree(FINISHED / "vsr-ideal-s11", tmp_path / "sessions" / "two")
     assert run("export", "sessions", "--to", "bids", "set")[0] == 0
@@ -186,10 +186,36 @@ def test_sessions_without_what_they_need_are_left_out_on_request(tmp_path: Path,
     assert status == 0
     assert out.startswith(str(Path("data") / "vsr-ideal-s11"))
     assert err.startswith("left out: ")
-    assert run("export", "sessions", "--to", "bids", "seedless", "--no-seeds")[0] == 0
-    assert "lacks the columns seed, trial_id" in complaint(*run("import", "--from", "bids", "seedless", "-o", "other"))
-    about = json.loads(next((tmp_path / "seedless").rglob("sub-*_beh.json")).read_text(encoding="utf-8"))["SpanLab"]
-    assert "Seed" not in about
+
+
+SEEDS = ("seed", "trial_id", "paired_trial_id")
+
+
+@pytest.mark.parametrize("session", [PERSON, OWN, *(FINISHED / name for name in ("cd-chance-s12", "nback_verbal-ideal-s17"))], ids=lambda one: one.name)
+def test_answers_come_back_without_seeds_and_their_trials_do_not(tmp_path: Path, run: Run, session: Path) -> None:
+    assert run("export", session, "--to", "bids", "set", "--no-seeds", "--dates", "--free-text")[0] == 0
+    about = json.loads(next((tmp_path / "set").rglob("sub-*_run-1_*.json")).read_text(encoding="utf-8"))["SpanLab"]
+    assert ("Seed" in about, about["Seeds"]) == (False, "left out")
+    status, out, err = run("import", "--from", "bids", "set", "-o", "data")
+    assert (status, err) == (0, "NOTE 1 session without seeds: the answers can be analysed, but the trials cannot be made again\n")
+    folder = out.partition(": ")[0]
+    # how long a machine's display would have been shown to people is known from the trial alone
+    wanted = {name: cells for name, cells in columns(session).items() if name not in SEEDS and (name, session in (PERSON, OWN)) != ("planned_ms", False)}
+    found = columns(tmp_path / folder)
+    assert [set(found[name]) for name in SEEDS] == [{None}, {""}, {""}]
+    assert_same(found, wanted)
+    for command in (("resume", folder), ("replay", "--like", folder, "--agent", "ideal"), ("replay", "vsr", "--agent", f"recorded:{folder}")):
+        status, out, err = run(*command)
+        assert "nothing to do" in out or "cannot be made again: it was imported from data without seeds" in err, command
+    assert run("export", folder, "--to", "bids", "again", "--dates", "--free-text", "--no-seeds")[0] == 0
+    assert finished_rows(tmp_path / "again") == finished_rows(tmp_path / "set")
+    status, _, err = run("compare", folder, "-o", "report")
+    assert status == 0, err
+
+
+def test_a_table_that_lacks_its_seeds_without_saying_so_is_refused(tmp_path: Path, run: Run, data_set: Path) -> None:
+    edited(data_set, without("seed", "trial_id"))
+    assert "lacks the columns seed, trial_id" in complaint(*run("import", "--from", "bids", "set", "-o", "other"))
 
 
 def test_groups_are_with_the_participants_and_come_back(tmp_path: Path) -> None:

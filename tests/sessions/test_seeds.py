@@ -9,7 +9,7 @@ from command_line import Run
 
 from spanlab.agents.oracles import IdealAgent
 from spanlab.sessions import find_sessions, read_session
-from spanlab.sessions.people import LOWER_HALF, drawn_seeds, seed_for, seeds_taken
+from spanlab.sessions.people import LOWER_HALF, random_seeds, seed_for, seeds_taken
 from spanlab.sessions.session import session_stem
 
 
@@ -30,27 +30,27 @@ def test_two_people_and_one_of_them_again_get_other_trials(tmp_path: Path) -> No
     assert (seed_for(tmp_path, "vsr", "B").number, seed_for(tmp_path, "sfr", "A").number) == (2, 1)
 
 
-def test_the_same_folder_gives_the_same_seed(tmp_path: Path) -> None:
+def test_seeds_follow_from_nothing_that_tells_who_took_part(tmp_path: Path) -> None:
     folders(tmp_path, "vsr-p01-s7")
-    assert seed_for(tmp_path, "vsr", "P01") == seed_for(tmp_path, "vsr", "P01")
+    found = [seed_for(tmp_path, "vsr", "P01") for _ in range(20)]
+    assert {seed.number for seed in found} == {2}
+    assert len({seed.seed for seed in found}) > 15, "fewer by chance once in 10^20"
+    assert all(LOWER_HALF <= seed.seed < 2 * LOWER_HALF for seed in found)
     assert seed_for(tmp_path / "elsewhere", "vsr", "P01").number == 1
-    assert LOWER_HALF <= seed_for(tmp_path, "vsr", "P01").seed < 2 * LOWER_HALF
 
 
-def test_a_seed_that_somebody_has_is_passed_over_in_studies_too(tmp_path: Path) -> None:
-    wanted = seed_for(tmp_path, "vsr", "P01").seed
-    folders(tmp_path, f"pair/p07/session-1/vsr-p07-s{wanted}-2", f"sfr-p07-s{wanted + 1}")
+def test_a_seed_that_somebody_has_is_passed_over_in_studies_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders(tmp_path, "pair/p07/session-1/vsr-p07-s700001-2", "sfr-p07-s700002")
+    monkeypatch.setattr("spanlab.sessions.people.random_seeds", lambda: iter([700001, 700002]))
     found = seed_for(tmp_path, "vsr", "P01")
-    assert found.number == 1
-    assert found.seed not in (wanted, *seeds_taken(["vsr-x-s3"], "vsr"))
-    assert found.seed == list(zip(range(2), drawn_seeds(["vsr", session_stem("", "P01", 0), 1]), strict=False))[1][1]
+    assert (found.number, found.seed) == (1, 700002), "the first is that of a session of the paradigm, the second of another one"
 
 
 def test_a_thousand_people_have_a_thousand_seeds(tmp_path: Path) -> None:
     names: list[str] = []
     for number in range(1000):
         taken = seeds_taken(names, "vsr")
-        seed = next(seed for seed in drawn_seeds(["vsr", session_stem("", f"P{number:04}", 0), 1]) if seed not in taken)
+        seed = next(seed for seed in random_seeds() if seed not in taken)
         names.append(session_stem("vsr", f"P{number:04}", seed))
     assert len(seeds_taken(names, "vsr")) == 1000
 
@@ -65,9 +65,9 @@ def test_run_gives_every_session_a_seed_of_its_own_and_says_so(tmp_path: Path, r
     seeds = [info["seed"] for info in infos]
     assert len(set(seeds)) == 4
     assert [info["seed_from"] for info in infos] == [
-        {"given": False, "session_number": 1},
-        {"given": False, "session_number": 1},
-        {"given": False, "session_number": 2},
+        {"given": False, "independent": True, "session_number": 1},
+        {"given": False, "independent": True, "session_number": 1},
+        {"given": False, "independent": True, "session_number": 2},
         {"given": True},
     ]
     assert seeds[3] == 7

@@ -88,7 +88,7 @@ def test_from_the_dialog_to_the_last_page(tmp_path: Path, display: str) -> None:
             start, arguments = how.split(": spanlab ")[0], shlex.split(how.split(": spanlab ")[1])
             assert start in ("No trial is finished yet. Continue with", "The finished trials are safe. Continue with")
     assert told["status"] == 0
-    assert legs[0] == ["dialog", "dialog complains", "Consent", "Visual Serial Recall", "pause"]
+    assert legs[0] == ["dialog", "Consent", "questions", "dialog complains", "Visual Serial Recall", "pause"]
     assert legs[1][0] == "Visual Serial Recall", "consent is asked for once"
     assert legs[1][-3:] == ["vsr present", "vsr probe", "pause"]
     assert "Practice" in legs[2]

@@ -43,18 +43,23 @@ class Traveller:
     # -- what is met -------------------------------------------------------------------------------------------------------------------------------
 
     def fill_in(self) -> None:
-        """The dialog: first with an age that cannot be, then with one that can."""
+        """The dialogs: who takes part; then, after consent, first with an age that cannot be, then with one that can."""
         self.typist.focus(self.typist.wait_for(lambda: self.typist.window("SpanLab")))
         time.sleep(0.3)
         self.meet("dialog")
-        self.typist.type("P01\t7\t270\n")
+        self.typist.type("P01\t7\n")
+        self.typist.wait_for(lambda: "Consent" in self.stages)
+        self.typist.focus(self.typist.wait_for(lambda: self.typist.window("SpanLab")))
+        time.sleep(0.3)
+        self.meet("questions")
+        self.typist.type("270\n")
         time.sleep(0.4)
         self.meet("dialog complains")
         self.typist.key("BackSpace")
         self.typist.key("Return")
 
     def sit_down(self, stage: Any) -> None:
-        if self.xtest is None:
+        if self.stage is not stage:  # the window opens anew after the questions
             self.stage, self.xtest = stage, XTestInput(stage.window.now, stage.window.size, stage.window.corner)
             stage.attendant = self
 

@@ -121,11 +121,12 @@ def lines(tmp_path: Path) -> list[dict[str, Any]]:
         hello = {"type": "hello", "participant": "P01", "session": "", "instance": "a" * 24, "epoch": "", "last": 0, "screen": SCREEN}
         socket.send_text(json.dumps(hello))
         epoch = asked(socket, "welcome")["epoch"]
-        for number, fields in enumerate(({"age": "x"}, {"age": "30", "handedness": "left", "language": "en"})):
-            c = asked(socket, "form")["c"]
-            name = {"type": "event", "id": f"{'a' * 24}:{number}", "epoch": epoch, "c": c, "kind": "form", "place": -1}
-            socket.send_text(json.dumps({**name, "body": {"typed": fields}}))
-        asked(socket, "choose")
+        answers = (("form", {"typed": {"language": "en"}}), ("choose", {"name": "agree"}), ("form", {"typed": {"age": "x"}}))
+        for number, (what, body) in enumerate(answers):
+            c, kind = asked(socket, what)["c"], "choice" if what == "choose" else what
+            name = {"type": "event", "id": f"{'a' * 24}:{number}", "epoch": epoch, "c": c, "kind": kind, "place": -1}
+            socket.send_text(json.dumps({**name, "body": body}))
+        assert asked(socket, "form")["wrong"].keys() == {"age", "handedness"}
     desk.close()
     with client.websocket_connect("/visit", headers=HERE) as socket:
         socket.send_text("nonsense")

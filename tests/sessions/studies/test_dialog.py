@@ -84,7 +84,8 @@ class ShardWorker:
 
 @pytest.fixture
 def desk(tmp_path: Path, screen: str) -> Iterator[Any]:
-    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    consent = next(line for line in STUDY.splitlines(keepends=True) if line.startswith("consent"))
+    (tmp_path / "study.yaml").write_text(STUDY.replace(consent, ""), encoding="utf-8")  # with consent, questions about the participant come later
     desks: list[ShardWorker] = []
 
     def sit_down() -> ShardWorker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from paradigm_texts import SHORT
 from session_tools import command, lasting, one_thread, spanlab
 
 from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.studies.visit_files import read_head
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("screen")]
 
@@ -26,6 +28,7 @@ paradigms:
   - {paradigm: smu, set: {set_size: 1}, trials: 1, practice: false}
   - {paradigm: sfr, set: {list_length: 2}, trials: 1, practice: false}
 order: latin_square
+seed: 1
 breaks: {text: {en: Rest., de: Ruhen Sie aus.}, seconds: 1}
 consent: {en: Do you agree?, de: Sind Sie einverstanden?}
 debrief: {en: It was about memory., de: Es ging um das Gedächtnis.}
@@ -79,16 +82,19 @@ def test_a_battery_killed_between_and_within_paradigms_ends_as_if_nothing_had_ha
     assert "nothing to do" in done.stdout
 
 
-def test_the_command_that_goes_on_is_told_and_works(folder: Path) -> None:
+@pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_command_that_goes_on_is_told_and_works(folder: Path, ending: str) -> None:
     process = subprocess.Popen(command(*START), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=one_thread())
     journal = folder / "data" / "brief" / "simulated-1" / "session-1" / "battery.jsonl"
     until = time.monotonic() + HANGS_S
     while not (journal.exists() and "consent" in journal.read_text()) and time.monotonic() < until:
         time.sleep(0.1)
     time.sleep(1)
-    process.send_signal(2)
+    process.send_signal(getattr(signal, ending))
     assert process.stderr is not None
     told = process.communicate(timeout=HANGS_S)[1]
+    assert process.returncode == 1
+    assert "interrupted\n" in told
     line = next(line for line in told.splitlines() if "Continue with: " in line)
     typed = shlex.split(line.partition("Continue with: ")[2])
     assert typed[0] == "spanlab"
@@ -111,7 +117,7 @@ def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path
     try:
         typist.focus(typist.wait_for(lambda: typist.window("SpanLab")))
         time.sleep(0.5)
-        typist.type("p01\t\t\t31\n")
+        typist.type("p01\n")
         typist.wait_for(lambda: noted("begun"))
         # the consent page: the key of its button agrees, as soon as the page is there (the dialog speaks German, the first language)
         until = time.monotonic() + HANGS_S
@@ -119,6 +125,13 @@ def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path
             typist.key("e")
             time.sleep(0.5)
         assert noted("consent")
+        assert read_head(session)["fields"] == {}
+        # only now the questions about the participant, and then the window again
+        typist.focus(typist.wait_for(lambda: typist.window("SpanLab")))
+        time.sleep(0.5)
+        typist.type("31\n")
+        typist.wait_for(lambda: find_sessions([session]) != [])
+        assert read_head(session)["fields"] == {"age": 31}
         until = time.monotonic() + HANGS_S
         while process.poll() is None and time.monotonic() < until:
             typist.key("Escape")

@@ -1,0 +1,256 @@
+"""Nobody is named by what data sets hold: a dictionary attack with candidates' identifiers, against every byte of every format."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from session_tools import AtTheWindow, Guessing, Saying, take
+from study_files import STUDY, Guest, sit, study_in
+
+from spanlab.core.errors import SpanLabError
+from spanlab.exchange import FORMATS, Report
+from spanlab.paradigms import load_paradigm, plan_session, resolve_levels
+from spanlab.paradigms.identity import digest, trial_id, trial_seed
+from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.chosen_trials import plan_trials, trials_like
+from spanlab.sessions.people import drawn_seeds, seed_for
+from spanlab.sessions.replaying import recorded_agent
+from spanlab.sessions.runner import Runner
+from spanlab.sessions.session import begin, session_stem
+from spanlab.sessions.studies.battery import Battery
+from spanlab.sessions.studies.study import load_study
+
+PEOPLE = ("ada_lovelace", "p-0417", "mjw1987", "S23", "anna.b", "k_7f")
+#: who might have taken part, so far as the attacker knows; the first six did
+CANDIDATES = (*PEOPLE, "grace_hopper", "p-0418", "mjw1986", "S24", "anna.c", "k_7e")
+SHARED = [name for name in FORMATS if (side := FORMATS.get(name).writes) is not None and side.content == "sessions"]
+formats = pytest.mark.parametrize(
+    "form", [pytest.param(one, marks=pytest.mark.skipif(one == "inspect" and find_spec("inspect_ai") is None, reason="needs inspect_ai")) for one in SHARED]
+)
+VSR = load_paradigm("vsr")
+LEVELS = {"list_length": [2, 3]}
+TRIALS = 4
+
+
+def old_seed(who: str) -> int:
+    """The seed of somebody's first session before seeds were drawn at random."""
+    return next(drawn_seeds(["vsr", session_stem("", who, 0), 1]))
+
+
+def known_digests(who: str) -> set[str]:
+    """Everything that SpanLab ever made of an identifier, and that whoever knows the identifier can make, too."""
+    words = {who, session_stem("", who, 0)[1:-3], digest(["keys", who], length=8), digest(["keys", who])}
+    for number in (1, 2):
+        for seed in islice(drawn_seeds(["vsr", session_stem("", who, 0), number]), 2):
+            words |= {str(seed), session_stem("vsr", who, seed)}
+            for purpose, index in product(("session", "practice", "replacement"), range(20)):
+                of_trial = trial_seed(purpose, seed, index)
+                words.add(str(of_trial))
+                for level in LEVELS["list_length"]:
+                    levels = resolve_levels(VSR, {"list_length": level}, of_trial)
+                    words |= {trial_id("vsr", VSR.version, "corrected", levels, of_trial, streams=streams) for streams in (1, 2)}
+    return words
+
+
+def told(path: Path) -> Iterator[bytes]:
+    """Every byte of a file or folder, with names, and with what is packed."""
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        yield str(file.relative_to(path.parent)).encode()
+        if file.is_file():
+            yield file.read_bytes()
+            if zipfile.is_zipfile(file):
+                with zipfile.ZipFile(file) as packed:
+                    for name in packed.namelist():
+                        yield name.encode()
+                        yield packed.read(name)
+
+
+def named(path: Path) -> set[str]:
+    """The candidates whom a data set names."""
+    content = b"\n".join(told(path)).decode("utf-8", "replace")
+    tokens = set(re.findall(r"[A-Za-z0-9]+", content))
+
+    def there(word: str) -> bool:
+        return word in tokens if word.isalnum() else word in content
+
+    return {who for who in CANDIDATES if any(map(there, known_digests(who)))}
+
+
+def old_data(folder: Path) -> Path:
+    """Sessions as they were recorded when seeds followed from identifiers; a network takes the trials of each, and each is replayed."""
+    for who in PEOPLE:
+        extra = {"seed_from": {"given": False, "session_number": 1}}
+        take(folder, VSR, AtTheWindow(Guessing()), TRIALS, old_seed(who), LEVELS, participant=who, extra=extra)
+    repeated(folder)
+    return folder
+
+
+def repeated(folder: Path) -> None:
+    for session in find_sessions([folder]):
+        chosen = trials_like(session)
+        for agent in (Saying(Guessing(), f"network:{session.name[-3:]}"), recorded_agent(f"recorded:{session}")):
+            Runner(begin(folder, chosen.paradigm, agent, chosen.plan, chosen.request()), agent).run()
+
+
+def new_data(folder: Path) -> Path:
+    """The same with the seeds that sessions of people get."""
+    for who in PEOPLE:
+        seed = seed_for(folder, "vsr", who)
+        take(folder, VSR, AtTheWindow(Guessing()), TRIALS, seed.seed, LEVELS, participant=who, extra={"seed_from": seed.as_json()})
+    repeated(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return old_data(tmp_path_factory.mktemp("old") / "data")
+
+
+@pytest.fixture(scope="module")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return new_data(tmp_path_factory.mktemp("new") / "data")
+
+
+def shared(form: str, data: Path, output: Path, **options: Any) -> tuple[Path, str]:
+    """A data set with everything that is not left out, and the notes on it."""
+    writing, notes = FORMATS.get(form), list[str]()
+    assert writing.writes is not None
+    everything = {"dates": True, "free_text": True} | ({"machines": True} if form in ("psych101", "chat-jsonl") else {})
+    writing().write([str(data)], output, writing.writes.options(**everything, **options), Report(done=lambda _: None, note=notes.append))
+    return output, "\n".join(notes)
+
+
+@formats
+def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again(form: str, old: Path, tmp_path: Path) -> None:
+    found, notes = shared(form, old, tmp_path / "set")
+    assert named(found) == set()
+    assert "18 sessions with seeds that may tell who took part" in notes
+    assert "these trials cannot be made again; --with-seeds shares them" in notes
+
+
+@formats
+def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: Path, tmp_path: Path) -> None:
+    found, notes = shared(form, old, tmp_path / "set", with_seeds=True)
+    assert "whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data" in notes
+    if form in ("psych101", "chat-jsonl"):  # words alone
+        assert named(found) == set()
+    else:
+        assert named(found) == set(PEOPLE)
+
+
+@formats
+def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(form: str, new: Path, tmp_path: Path) -> None:
+    found, notes = shared(form, new, tmp_path / "set")
+    assert named(found) == set()
+    assert "seeds" not in notes
+    if form not in ("psych101", "chat-jsonl"):
+        seeds = {str(read_session(session)["plan"][0]["seed"]).encode() for session in find_sessions([new])}
+        content = b"\n".join(told(found))
+        assert len(seeds) == len(PEOPLE)
+        assert all(seed in content for seed in seeds)
+
+
+@formats
+def test_the_attack_finds_everybody_by_name(form: str, new: Path, tmp_path: Path) -> None:
+    named_so = {"".join(part[:1].upper() * bool(place) + part[1 - (not place) :] for place, part in enumerate(re.split("[^A-Za-z0-9]", who))) for who in PEOPLE}
+    content = b"\n".join(told(shared(form, new, tmp_path / "set", real_ids=True)[0]))
+    assert all(one.encode() in content for one in named_so)
+
+
+def test_what_a_session_shares_is_a_matter_of_its_own(old: Path, new: Path, tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    both.mkdir()
+    for source in (old, new):
+        (both / source.parent.name).symlink_to(source)
+    rows = [line.split(",") for line in (shared("csv", both, tmp_path / "set")[0] / "responses.csv").read_text(encoding="utf-8").splitlines()]
+    seeds = [row[rows[0].index("seed")] for row in rows[1:]]
+    assert 0 < seeds.count("") < len(seeds)
+    assert named(tmp_path / "set") == set()
+
+
+def test_all_seeds_and_none_contradict_each_other(old: Path, tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="--with-seeds shares all seeds, and --no-seeds none"):
+        shared("csv", old, tmp_path / "set", with_seeds=True, seeds=False)
+
+
+def test_old_trials_still_tell_what_the_note_says(old: Path, new: Path, tmp_path: Path) -> None:
+    """Without seeds, the right answers are those of the seeds: why the note warns, and why new seeds follow from nothing."""
+
+    def matches(data: Path, output: Path) -> set[str]:
+        rows = [line.split(",") for line in (shared("csv", data, output)[0] / "responses.csv").read_text(encoding="utf-8").splitlines()]
+        at = {name: rows[0].index(name) for name in ("participant_id", "trial", "correct_answer")}
+        sequences: dict[str, list[str]] = {}
+        for row in rows[1:]:
+            sequences.setdefault(row[at["participant_id"]], []).append(row[at["correct_answer"]])
+        return {who for who in CANDIDATES if right_answers(old_seed(who)) in [found[: len(right_answers(old_seed(who)))] for found in sequences.values()]}
+
+    def right_answers(seed: int) -> list[str]:
+        plan = plan_session(VSR, seed, levels=LEVELS, trials=TRIALS)
+        asked = [step.truth.answer for one in plan for step in one.compile(VSR, "corrected").steps if step.percept.ask is not None]
+        return [json.dumps(answer) for answer in asked]
+
+    assert matches(old, tmp_path / "old") == set(PEOPLE)
+    assert matches(new, tmp_path / "new") == set()
+
+
+def test_seeds_that_somebody_gives_are_not_known_to_be_safe(tmp_path: Path) -> None:
+    take(tmp_path / "data", VSR, AtTheWindow(Guessing()), 2, 417, LEVELS, participant="p-0417", extra={"seed_from": {"given": True}})
+    found, notes = shared("csv", tmp_path / "data", tmp_path / "set")
+    assert "1 session with seeds that may tell" in notes
+    assert "seed" not in (found / "responses.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+
+
+def test_seeds_of_machines_are_shared(tmp_path: Path) -> None:
+    chosen = plan_trials("vsr", 5, LEVELS, 2)
+    agent = Saying(Guessing())
+    Runner(begin(tmp_path / "data", chosen.paradigm, agent, chosen.plan, chosen.request()), agent).run()
+    found, notes = shared("csv", tmp_path / "data", tmp_path / "set")
+    assert "seed" not in notes
+    assert str(chosen.plan[0].seed) in (found / "responses.csv").read_text(encoding="utf-8")
+
+
+def with_study(folder: Path, text: str, *changes: tuple[str, str]) -> Callable[..., Any]:
+    for old_text, new_text in changes:
+        assert old_text in text
+        text = text.replace(old_text, new_text)
+    study = study_in(folder, text)
+
+    def taken(who: str) -> list[Any]:
+        visit = sit(study, folder / "data", who)
+        Battery(visit, Guest()).run()
+        return [visit, *(read_session(one) for one in find_sessions([visit.folder]))]
+
+    return taken
+
+
+def test_studies_draw_seeds_and_shuffled_orders_at_random_unless_their_file_has_a_seed(tmp_path: Path) -> None:
+    shuffled = ("order: latin_square", "order: shuffled")
+    orders: dict[str, list[tuple[str, ...]]] = {"drawn": [], "given": []}
+    for name in ("one", "two"):
+        for how, changes in (("drawn", (shuffled, ("seed: 4\n", ""))), ("given", (shuffled,))):
+            (tmp_path / how / name).mkdir(parents=True)
+            taken = with_study(tmp_path / how / name, STUDY, *changes)
+            for n in range(6):
+                visit, *infos = taken(f"p{n}")
+                orders[how].append(visit.names)
+                assert [info.get("seed_from") for info in infos] == [{"given": False, "independent": True} if how == "drawn" else None] * 3
+                assert list(visit.names) == [info["study"]["paradigm"] for info in sorted(infos, key=lambda info: info["study"]["position"])]
+    study = load_study(tmp_path / "given" / "one" / "study.yaml")
+    by_number = [tuple(one.name for one in study.order_for(n, 1)) for n in range(1, 7)]
+    assert orders["given"] == by_number * 2
+    assert orders["drawn"][:6] != orders["drawn"][6:], "1 in 46,656 by chance"
+    seeds = {how: [{read_session(one)["seed"] for one in find_sessions([tmp_path / how / name])} for name in ("one", "two")] for how in orders}
+    assert seeds["given"][0] == seeds["given"][1]
+    assert len(seeds["drawn"][0] & seeds["drawn"][1]) < 2, "2 or more by chance once in millions"
+    for how, shares in (("drawn", True), ("given", False)):
+        found, notes = shared("csv", tmp_path / how / "one" / "data", tmp_path / how / "set")
+        assert ("seed" in (found / "responses.csv").read_text(encoding="utf-8").splitlines()[0].split(",")) is shares
+        assert ("may tell who took part" in notes) is not shares

@@ -1,0 +1,157 @@
+"""Consent comes before every question about a participant, at the window and in a browser; of who refuses, nothing that was typed stays on the disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, complaint
+from study_files import STUDY, Guest, sit, study_in, take
+
+from spanlab.core.errors import SpanLabError
+from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.online.offers import StudyOffer
+from spanlab.sessions.studies.battery import Battery, NoConsentError
+from spanlab.sessions.studies.study import Study
+from spanlab.sessions.studies.visit import Visit
+from spanlab.sessions.studies.visit_files import read_head
+
+#: what is typed about the participant, and the words by which it is found
+TYPED = {"age": "97", "sex": "f", "hours": "7,5", "note": "my name is Anna Zweig"}
+WORDS = (b"97", b"Anna", b"Zweig", b"my name")
+
+
+def kept(folder: Path) -> set[bytes]:
+    """The words that stand in any byte below a folder, or in a name."""
+    content = b"\n".join(str(path.relative_to(folder)).encode() + (path.read_bytes() if path.is_file() else b"") for path in folder.rglob("*"))
+    return {word for word in WORDS if word in content}
+
+
+def refuses() -> Guest:
+    guest = Guest()
+    guest.decides = ["refuse"]
+    return guest
+
+
+def test_of_who_refuses_nothing_that_was_typed_stays(study: Study, data: Path) -> None:
+    with pytest.raises(NoConsentError):
+        take(study, data, guest=refuses(), fields=TYPED)
+    assert (data / "pair" / "p01" / "session-1" / "battery.jsonl").exists()
+    assert kept(data) == set()
+
+
+def test_what_was_typed_is_kept_once_the_participant_agrees(study: Study, data: Path) -> None:
+    visit = take(study, data, fields=TYPED)
+    assert kept(data) == set(WORDS)
+    wanted = {"age": 97, "sex": "f", "hours": 7.5, "note": "my name is Anna Zweig"}
+    assert read_head(visit.folder)["fields"] == wanted
+    assert all(read_session(folder)["study"]["fields"] == wanted for folder in find_sessions([data]))
+
+
+def test_nothing_is_kept_before_the_answer_however_the_session_stops(study: Study, data: Path) -> None:
+    class LeftError(SpanLabError):
+        pass
+
+    def leaves(what: str) -> None:
+        if what == "page: Consent":
+            raise LeftError
+
+    with pytest.raises(LeftError):
+        take(study, data, guest=Guest(leaves), fields=TYPED)
+    assert kept(data) == set()
+    visit = take(study, data, existing="resume", fields=TYPED)
+    assert read_head(visit.folder)["fields"]["age"] == 97
+
+
+def test_who_goes_on_before_the_questions_has_to_answer_them(study: Study, data: Path) -> None:
+    sit(study, data)
+    with pytest.raises(SpanLabError, match="age: this is needed"):
+        sit(study, data, existing="resume", fields={})
+    take(study, data, existing="resume", fields=TYPED)
+    take(study, data, existing="resume", fields={})  # they were answered
+
+
+def test_the_questions_come_after_consent_and_only_then(study: Study, data: Path) -> None:
+    happened: list[str] = []
+
+    class Asked(Guest):
+        def _happens(self, what: str) -> None:
+            happened.append(what)
+            super()._happens(what)
+
+    def ask(visit: Visit) -> Mapping[str, Any]:
+        happened.append("questions")
+        return {"age": 97}
+
+    Battery(sit(study, data, asked_later=True, fields={}), Asked(), ask=ask).run()
+    assert happened[:2] == ["page: Consent", "questions"]
+    Battery(sit(study, data, session=2, asked_later=True, fields={}), Asked(), ask=ask).run()
+    assert happened.count("page: Consent") == 1, "agreed before"
+    assert happened.count("questions") == 2
+    guest = refuses()
+    happened.clear()
+    with pytest.raises(NoConsentError):
+        Battery(sit(study, data, "p02", asked_later=True, fields={}), guest, ask=ask).run()
+    assert happened == []
+
+
+def test_a_refusal_at_the_command_line_leaves_nothing(run: Run, study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.agents.human import seating
+
+    monkeypatch.setattr(seating, "seat", lambda *_: refuses())
+    typed = [word for name, value in TYPED.items() for word in ("--field", f"{name}={value}")]
+    told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "1", *typed))
+    assert "To ask again: " in told
+    assert "--field age=97" in told, "they are not known, so they have to be given again"
+    assert kept(study.file.parent / "data") == set()
+
+
+def test_a_study_without_consent_asks_at_once(tmp_path: Path, data: Path) -> None:
+    consent = next(line for line in STUDY.splitlines(keepends=True) if line.startswith("consent"))
+    visit = sit(study_in(tmp_path, STUDY.replace(consent, "")), data, fields=TYPED)
+    assert read_head(visit.folder)["fields"]["age"] == 97
+
+
+# -- at a page -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def at_the_page(tmp_path: Path, data: Path, refusing: bool) -> list[Mapping[str, Any]]:
+    """What the page of a participant is told, who types all of it at every form."""
+    pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+    from scripted_page import ScriptedPage, Wire
+
+    from spanlab.sessions.online.serving import make_server, running
+    from spanlab.sessions.online.visits import VisitDesk
+
+    class Page(ScriptedPage):
+        def _do(self, message: Mapping[str, Any]) -> None:
+            if message["what"] == "choose" and refusing:
+                message = {**message, "options": message["options"][::-1]}
+            super()._do(message)
+
+    data.mkdir()
+    desk = VisitDesk(StudyOffer.checked(study_in(tmp_path), data), print)
+    with running(make_server(desk), desk) as port:
+        page = Page(Wire(port), typed={**TYPED, "language": "de"})
+        assert page.over.wait(120)
+        page.close()
+    return [message for line in page.lines if (message := json.loads(line)).get("what") in ("form", "choose", "trial", "end")]
+
+
+def test_a_page_asks_for_consent_before_anything_about_the_participant(tmp_path: Path, data: Path) -> None:
+    told = at_the_page(tmp_path, data, refusing=False)
+    whats = [one["what"] for one in told]
+    assert whats[:4] == ["form", "choose", "form", "trial"]
+    assert [[question["name"] for question in one["questions"]] for one in told if one["what"] == "form"] == [["language"], ["age", "sex", "hours", "note"]]
+    assert told[2]["questions"][2]["label"] == "Stunden Schlaf", "in the language of the session"
+    assert kept(data) == set(WORDS)
+
+
+def test_a_page_whose_participant_refuses_asks_nothing_and_nothing_is_kept(tmp_path: Path, data: Path) -> None:
+    told = at_the_page(tmp_path, data, refusing=True)
+    assert [one["what"] for one in told] == ["form", "choose", "end"]
+    assert [question["name"] for question in told[0]["questions"]] == ["language"]
+    assert kept(data) == set()
