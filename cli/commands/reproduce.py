@@ -36,6 +36,9 @@ def reproduce(
     if steps is not None and train is None:
         raise SpanLabError("--steps says for how long a network is trained, and --train PRESET says which network; give both, or neither")
     if paper == "worm":
+        from ...agents.network.settings import need_torch
+
+        need_torch()  # the sizes of the paper's networks are those of networks that are built
         from ...reproduction import worm as found
     else:
         from ...reproduction import nback as found

@@ -76,6 +76,10 @@ CASES: list[tuple[list[str], dict[str, str], list[str], str]] = [
         ["demo", "--browser"],
         "a participant in a browser needs Starlette, which is not installed",
     ),
+    *(
+        (["torch"], NO_DISPLAY, ["reproduce", paper, "-o", "page", "--trials", "2"], "networks need PyTorch, which cannot be imported here")
+        for paper in ("worm", "nback")
+    ),
     (["openai"], NO_DISPLAY, ["replay", "vsr", "--agent", "chat:x"], "a chat model needs the openai package, which is not installed"),
     (["openai"], KEY, ["replay", "vsr", "--agent", "chat:x"], "a chat model needs the openai package, which is not installed"),
     ([], NO_DISPLAY, ["replay", "vsr", "--agent", "chance", "--agent", "chat:x"], "no key for https://api.openai.com/v1"),
