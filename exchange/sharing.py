@@ -70,7 +70,7 @@ VERDICTS = (
     VerdictRule(
         name="pseudonyms tell nobody",
         says=(
-            "pseudonyms were drawn at random, and cannot be traced back to people later",
+            "pseudonyms were drawn at random, and no table of them is kept",
             "participants keep their own identifiers",
             "links pseudonyms to people: do not share it",
         ),
@@ -79,6 +79,16 @@ VERDICTS = (
         tests=(
             "tests/exchange/test_psychds.py::test_nothing_tells_who_or_when_unless_it_is_asked_for",
             "tests/exchange/test_sharing.py::test_identifiers_that_become_alike_are_both_named",
+        ),
+    ),
+    VerdictRule(
+        name="nobody is named by the seeds of a data set",
+        says=("… with seeds that may tell who took part …",),
+        rests_on="whether the record of each session says that its seed was drawn at random (`seed_from`: `independent`)",
+        says_no_when="a session of a participant does not say so, or a machine has the trials of such a session: its seeds and trial identifiers are left out",
+        tests=(
+            "tests/exchange/test_pseudonyms.py::test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared",
+            "tests/exchange/test_pseudonyms.py::test_the_attack_finds_everybody_where_old_seeds_are_shared",
         ),
     ),
 )
@@ -341,7 +351,7 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
     if options.real_ids:
         report.note("NOTE participants keep their own identifiers")
     elif options.key_file is None:
-        report.note("NOTE pseudonyms were drawn at random, and cannot be traced back to people later; --key-file FILE saves them")
+        report.note("NOTE pseudonyms were drawn at random, and no table of them is kept; --key-file FILE keeps one")
     else:
         report.note(f"NOTE {options.key_file} links pseudonyms to people: do not share it")
 
