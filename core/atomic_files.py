@@ -5,12 +5,14 @@ Everybody who replaces a file does it here. The lock on a folder is the operatin
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import secrets
 import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
@@ -173,6 +175,48 @@ def whole_folder(path: Path) -> Generator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+def first_free_folder(parent: Path, names: Iterable[str], fill: Callable[[Path, str], object]) -> Path:
+    """Make a folder together with its first files, under the first name that nothing has: it is there with all of them, or not at all.
+
+    Parameters
+    ----------
+    parent : made when it is missing
+    fill : writes the files, given where and the name that the folder is going to have
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written, or no name is free.
+    """
+    partial = parent / f".{os.getpid()}-{secrets.token_hex(4)}.part"
+    new, name = not parent.exists(), ""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir()
+        for name in names:
+            if os.path.lexists(parent / name):
+                continue
+            fill(partial, name)
+            try:
+                partial.rename(parent / name)
+            except OSError as error:
+                if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+                    continue  # taken at this very moment
+                raise
+            sync_folder(parent)
+            return parent / name
+    except UnwritableError as error:
+        raise UnwritableError(str(error).replace(partial.name, name)) from None
+    except OSError as error:
+        raise _refused(parent, error, "") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        if new:
+            with suppress(OSError):
+                parent.rmdir()  # where nothing came of it
+    raise SpanLabError(f"{parent} has a folder for each of these names already: {name} is the last")
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..agents.base import Agent, ConcurrentAgent, Sentences, TrialContext, WindowAgent
 from ..core.agent_kinds import kind_named
-from ..core.atomic_files import only_writer, sync_folder, write_json
-from ..core.errors import SpanLabError
+from ..core.atomic_files import first_free_folder, only_writer, write_json
+from ..core.errors import SpanLabError, UnwritableError
 from ..core.json_values import as_object
 from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
 from ..paradigms.compile import one_of_each
@@ -211,10 +211,9 @@ def begin(
     instructions = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
     agent.ready()
     settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
-    folder = _new_folder(data, session_stem(paradigm.name, request.participant or agent.name, request.seed), names_in_use)
-    info = {
+    info: dict[str, Any] = {
         "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
-        "session": folder.name,
+        "session": "",
         "participant": request.participant,
         "agent_kind": agent.kind.name,
         "agent": agent.name,
@@ -250,8 +249,17 @@ def begin(
         "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
         "paradigm_data": paradigm.data,
     }
-    copy_files(folder, paradigm)
-    write_info(folder, info)
+
+    def fill(folder: Path, name: str) -> None:
+        copy_files(folder, paradigm)
+        info["session"] = name
+        write_info(folder, info)
+
+    names = _names(session_stem(paradigm.name, request.participant or agent.name, request.seed))
+    try:
+        folder = first_free_folder(data, (name for name in names if name not in names_in_use), fill)
+    except UnwritableError as error:
+        raise UnwritableError(f"{error}; choose another folder with --data") from None
     return Session(folder, paradigm, tuple(plan), info)
 
 
@@ -470,23 +478,6 @@ def write_info(folder: Path, info: Mapping[str, Any]) -> None:
 
 def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
-
-
-def _new_folder(data: Path, stem: str, names_in_use: Collection[str]) -> Path:
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-        for name in _names(stem):
-            if name in names_in_use:
-                continue
-            try:
-                (data / name).mkdir()
-            except FileExistsError:
-                continue
-            sync_folder(data)
-            return data / name
-    except OSError as error:
-        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
-    raise SpanLabError(f"{data} is full of sessions called {stem}")
 
 
 def _names(stem: str) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,6 +46,7 @@ from ..options import (
 )
 from ..running import print_session, terminal
 from .run import DATA, given
+from .study import lines_to_go_on
 
 if TYPE_CHECKING:
     from ...agents.chat.agent import ChatAgent
@@ -194,9 +196,16 @@ def resume(
     from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed
 
+    lines = None if (session / "session.json").exists() else lines_to_go_on(session)
+    if lines:
+        raise SpanLabError("\n".join([f"{session} is a folder of a study, of which each session goes on with its own command:", *lines]))
+    if lines is not None:
+        print(f"nothing to do: every session of the study in {session} is over")
+        return
     again = retry_failed and has_failed(session)
     if complete(session) and not again:
         print(f"nothing to do: every trial of {session} is finished")
+        _tell_rest(session)
         return
     opened = reopen(session)
     if triggers and "triggers" not in opened.info:
@@ -213,6 +222,13 @@ def resume(
     check_shared_out(opened, workers is not None or scheduler is not None)
     with open_pool(workers, scheduler) as pool:
         print_session(opened, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
+    _tell_rest(session)
+
+
+def _tell_rest(session: Path) -> None:
+    """Of a session of a study: what goes on with the paradigms that are left."""
+    for line in lines_to_go_on(session.resolve().parent) or []:
+        print(f"spanlab: it belongs to a session of a study, which goes on with: {line}", file=sys.stderr)
 
 
 def batch(

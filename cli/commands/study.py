@@ -302,8 +302,50 @@ def _again(typed: Sequence[str], visit: Visit) -> str:
     return shlex.join(["spanlab", *kept, "--participant", str(visit.person.name), "--session", str(visit.session), "--existing", "resume"])
 
 
+def lines_to_go_on(folder: Path) -> list[str] | None:
+    """What goes on with each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
+    from ...sessions.studies.visit_files import latest_visits, read_journal
+
+    visits = latest_visits(folder.resolve())
+    if visits is None:
+        return None
+    return [_line_to_go_on(visit) for visit in visits if not any(line["event"] in ("finished", "left") for line in read_journal(visit))]
+
+
+def _line_to_go_on(visit: Path) -> str:
+    from ...sessions.record.browsers import in_browser
+    from ...sessions.record.reader import read_session
+    from ...sessions.studies.visit_files import fields_due, read_head, states
+
+    head, infos = read_head(visit), [read_session(state.folder) for state in states(visit).values()]
+    data, here = visit.parents[2], Path.cwd()
+    shown = data.relative_to(here) if data.is_relative_to(here) else data
+    file, absent = _study_file(head["study"], here, data.parent)
+    if any(map(in_browser, infos)):
+        return f"{head['participant']} opens the same link again, while this runs: {shlex.join(['spanlab', 'serve', file, '--data', str(shown)])}{absent}"
+    words = ["spanlab", "run", file, "--participant", head["participant"], "--session", str(head["session"]), "--existing", "resume"]
+    words += ["--data", str(shown)] if shown != DATA else []
+    words += ["--pilot"] if head["kind"] == "pilot" else []
+    words += ["--simulate", infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity"] if head["kind"] == "simulated" else []
+    line = shlex.join(words)
+    return f"{line}{' with --field NAME=VALUE for each question about the participant' if fields_due(visit) else ''}{absent}"
+
+
+def _study_file(name: str, *folders: Path) -> tuple[str, str]:
+    """The file of a study, looked for in some folders; and what must be said where it is in none."""
+    from ...core.json_values import as_object
+    from ...paradigms.language.yaml_source import read
+    from ...sessions.studies.study import is_study
+
+    for file in (path for folder in folders for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])):
+        if is_study(file) and as_object(read(file).data).get("study") == name:
+            return str(file.relative_to(folders[0]) if file.is_relative_to(folders[0]) else file), ""
+    return "STUDY.yaml", f" (STUDY.yaml stands for the file of the study {name}, which is not here)"
+
+
 def check_study(file: Path) -> str:
     """Validate a study, and compile trials of its paradigms; one line that says what was checked."""
+    from ...agents.human.display.file import read_display
     from ...paradigms import AnswerKeys
     from ...paradigms.checking import check_paradigm
     from ...paradigms.translation import untranslated
@@ -311,6 +353,11 @@ def check_study(file: Path) -> str:
     from ...sessions.studies.study import load_study
 
     study = load_study(file)
+    if study.display is not None:
+        try:
+            read_display(study.display)
+        except SpanLabError as error:
+            raise SpanLabError(f"{file.name} display: {error}") from None
     if study.keys.own:
         steps = [
             step for one in study.paradigms for planned in one.plan(1, balanced=False) for step in planned.compile(one.paradigm, one.entry.generator).steps

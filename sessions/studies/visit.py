@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...core.atomic_files import only_writer, sync_folder, write_json
+from ...core.atomic_files import first_free_folder, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...core.locale import sentence
@@ -273,12 +273,10 @@ def sit_down(study: Study, data: Path, request: VisitRequest, now: Callable[[], 
             raise SpanLabError(
                 f"{visit_folder} has data, but no {HEAD}, which names the participant; restore that file from a copy, or move the folder elsewhere"
             )
-        try:
-            visit_folder.mkdir(parents=True, exist_ok=True)
-            sync_folder(visit_folder.parent)
-        except OSError as error:
-            raise SpanLabError(f"cannot write {visit_folder}: {error.strerror or error}") from None
-        write_json(visit_folder / HEAD, _head(visit, now()))
+        if visit_folder.exists():
+            write_json(visit_folder / HEAD, _head(visit, now()))
+        else:
+            first_free_folder(visit_folder.parent, [visit_folder.name], lambda new, _: write_json(new / HEAD, _head(visit, now())))
     return visit, False
 
 

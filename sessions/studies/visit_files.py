@@ -53,6 +53,21 @@ def runs(study_folder: Path, name: str, session: int | None = None) -> list[Path
     return [path for _, _, path in sorted(folders)]
 
 
+def latest_visits(folder: Path) -> list[Path] | None:
+    """The sessions of a study in a folder of its data (that of the study, of a participant, or of the session itself), each in its last run.
+
+    Returns
+    -------
+    None for a folder that is not a study's
+    """
+    heads = [folder / HEAD] if (folder / HEAD).exists() else [*folder.glob(f"session-*/{HEAD}"), *folder.glob(f"[!.]*/session-*/{HEAD}")]
+    if not heads:
+        return None
+    begun = [(read_head(path.parent), path.parent) for path in heads]
+    last = {(head["participant"], head["session"]): visit for head, visit in sorted(begun, key=lambda one: int(one[0]["run"]))}
+    return sorted(last.values())
+
+
 def read_head(folder: Path) -> dict[str, Any]:
     """Read what a session of a study is.
 

@@ -1,0 +1,119 @@
+"""``spanlab resume`` of any folder of a study tells the command that goes on, and that command works."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from command_line import Run, complaint
+from study_files import STUDY, Guest, sit, study_in, take
+
+from spanlab.core.errors import SpanLabError, UnwritableError
+from spanlab.sessions import session as session_module
+from spanlab.sessions.record.reader import find_sessions
+from spanlab.sessions.studies import visit as visit_module
+from spanlab.sessions.studies.battery import Battery
+from spanlab.sessions.studies.study import Study
+
+
+class AwayError(SpanLabError):
+    pass
+
+
+def interrupted(study: Study, data: Path, who: str = "p01", at: int = 4) -> Path:
+    """A session of which a paradigm has begun and nothing is finished."""
+    left = [at]
+
+    def leaves(what: str) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise AwayError("away")
+
+    visit = sit(study, data, who)
+    with pytest.raises(AwayError):
+        Battery(visit, Guest(leaves)).run()
+    return visit.folder
+
+
+def lines_of(said: str) -> list[str]:
+    return [line for line in said.splitlines() if line.startswith("spanlab run ")]
+
+
+def test_every_folder_of_a_study_tells_what_goes_on(study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.agents.human import seating
+
+    visit = interrupted(study, data)
+    take(study, data, "p02")
+    interrupted(study, data, "p03")
+    line = f"spanlab run study.yaml --participant p01 --session 1 --existing resume --data {data.name}"
+    for folder in (visit, visit.parent):
+        said = complaint(*run("resume", folder))
+        assert lines_of(said) == [line.replace(f" --data {data.name}", "") if data.name == "data" else line]
+    assert [shlex.split(one)[4] for one in lines_of(complaint(*run("resume", visit.parent.parent)))] == ["p01", "p03"]
+    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
+    (said_line,) = lines_of(complaint(*run("resume", visit)))
+    status, _, err = run(*shlex.split(said_line)[1:])
+    assert status == 0, err
+    status, out, _ = run("resume", visit)
+    assert (status, out) == (0, f"nothing to do: every session of the study in {visit} is over\n")
+
+
+def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: Study, data: Path, run: Run) -> None:
+    visit = interrupted(study, data, at=8)
+    finished = next(folder for folder in find_sessions([visit]) if (folder / "responses.csv").exists())
+    status, out, err = run("resume", finished)
+    assert (status, out) == (0, f"nothing to do: every trial of {finished} is finished\n")
+    assert "it belongs to a session of a study, which goes on with: spanlab run study.yaml --participant p01 --session 1 --existing resume" in err
+
+
+def test_without_the_study_file_and_before_the_questions_it_is_said(tmp_path: Path, data: Path, run: Run) -> None:
+    study = study_in(tmp_path, STUDY)
+    visit = sit(study, data, kind="pilot")
+    study.file.rename(tmp_path / "study.txt")
+    said = complaint(*run("resume", visit.folder))
+    assert "spanlab run STUDY.yaml --participant p01 --session 1 --existing resume" in said
+    assert "--pilot with --field NAME=VALUE for each question about the participant (STUDY.yaml stands for the file of the study pair, which is not here)" in said
+
+
+def test_a_display_file_that_is_not_there_is_refused(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "study.yaml").write_text("study: s\ntitle: S\nparadigms: [vsr]\ndisplay: room-2.yaml\n", encoding="utf-8")
+    said = complaint(*run("check", "study.yaml"))
+    assert "study.yaml display: there is no display file at" in said
+    assert "room-2.yaml" in said
+
+
+# -- folders are made with their first file --------------------------------------------------------------------------------------------------------------
+
+
+def no_room(path: Path, *_: object) -> None:
+    raise UnwritableError(f"cannot write {path}: No space left on device")
+
+
+def test_a_full_disk_leaves_no_folder_of_a_session(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "write_info", no_room)
+    said = complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1"))
+    assert said == f"spanlab: cannot write {Path('data') / 'vsr-ideal-s1'}: No space left on device; choose another folder with --data\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(study: Study, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit_module, "write_json", no_room)
+    with pytest.raises(UnwritableError, match=r"session-1/?.*No space left"):
+        sit(study, data)
+    assert [path for path in data.rglob("*") if path.is_dir() and not any(path.iterdir())] == []
+    assert not (data / "pair" / "p01").exists()
+
+
+def test_nobody_sees_a_session_folder_without_its_first_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, seen = session_module.write_info, list[list[str]]()
+
+    def look(folder: Path, info: object) -> None:
+        write(folder, info)  # type: ignore[arg-type]
+        seen.append([path.name for path in (tmp_path / "data").glob("[!.]*")])
+
+    monkeypatch.setattr(session_module, "write_info", look)
+    for _ in range(2):
+        assert run("replay", "vsr", "--agent", "ideal", "--trials", "1")[0] == 0
+    assert seen == [[], ["vsr-ideal-s1"]]
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["vsr-ideal-s1", "vsr-ideal-s1-2"]
