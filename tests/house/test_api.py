@@ -57,7 +57,7 @@ def test_a_program_asks_of_a_person_what_the_command_asks(run: Run, tmp_path: Pa
         return IdealAgent()
 
     monkeypatch.setattr("spanlab.agents.human.seating.seat", seat)
-    monkeypatch.setattr("spanlab.sessions.people.random_seeds", lambda: iter([700_001]))
+    monkeypatch.setattr("spanlab.sessions.people.random_seeds", lambda: iter([700_001, 700_002]))
     file = tmp_path / "own.yaml"
     file.write_text("extends: cd\ntriggers: {phases: {probe: 20}}\n", encoding="utf-8")
     spanlab.replay("cd", "ideal", trials=4, data="others")

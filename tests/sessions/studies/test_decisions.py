@@ -113,7 +113,9 @@ def test_a_refusal_at_the_command_line(run: Run, study: Study, monkeypatch: pyte
     told = complaint(*run("run", "study.yaml", "--participant", "p01", "--session", "2", "--field", "age=23", "--field", "sex=f", "--field", "hours=7"))
     first, last = told.strip().splitlines()[-2:]
     assert first == "p01 does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)"
-    assert last.startswith("To ask again: spanlab run study.yaml --participant p01 --session 2")
+    # the answers were not kept, so they have to be given again
+    fields = "--field age=23 --field sex=f --field hours=7"
+    assert last.startswith(f"To ask again: spanlab run study.yaml {fields} --participant p01 --session 2")
 
 
 # -- practice that is not passed -----------------------------------------------------------------------------------------------------------------------

@@ -73,7 +73,9 @@ def test_without_the_study_file_and_before_the_questions_it_is_said(tmp_path: Pa
     study.file.rename(tmp_path / "study.txt")
     said = complaint(*run("resume", visit.folder))
     assert "spanlab run STUDY.yaml --participant p01 --session 1 --existing resume" in said
-    assert "--pilot with --field NAME=VALUE for each question about the participant (STUDY.yaml stands for the file of the study pair, which is not here)" in said
+    assert (
+        "--pilot with --field NAME=VALUE for each question about the participant (STUDY.yaml stands for the file of the study pair, which is not here)" in said
+    )
 
 
 def test_a_display_file_that_is_not_there_is_refused(tmp_path: Path, run: Run) -> None:
