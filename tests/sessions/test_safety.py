@@ -46,7 +46,7 @@ def test_half_a_block_is_not_shown_again(tmp_path: Path, nback: Paradigm) -> Non
     second = starts(session.folder)[1:4]
     assert len({event["trial_id"] for event in second}) == len({event["seed"] for event in second}) == 3
     assert all(event["levels"] == second[0]["levels"] for event in second), "the levels of random factors too"
-    letters = [repr(drawn_values(nback, event["levels"], event["seed"])) for event in second]
+    letters = [repr(drawn_values(nback, event["levels"], event["seed"] or 0)) for event in second]
     assert len(set(letters)) == 3
     table = read_responses(session.folder)
     assert table[table["trial"] == 2]["trial_id"].unique().tolist() == [second[2]["trial_id"]]
@@ -62,7 +62,7 @@ def test_a_balanced_session_that_was_left_stays_balanced(tmp_path: Path) -> None
     taken = starts(session.folder)
     assert [event["trial"] for event in taken] == ["1", "2", "3", "4", "4", "5", "6", "6", "7", "8"]
     last = {event["trial"]: event for event in taken}.values()
-    answers = [answers_of(cd, event["levels"], event["seed"], "corrected")[0] for event in last]
+    answers = [answers_of(cd, event["levels"], event["seed"] or 0, "corrected")[0] for event in last]
     assert (answers.count("same"), answers.count("different")) == (4, 4)
     assert sorted(event["levels"]["retention_steps"] for event in last) == [0, 0, 6, 6, 12, 12, 18, 18]
 
