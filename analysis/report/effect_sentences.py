@@ -145,7 +145,7 @@ def _in_points(value: float) -> str:
 
 def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | None = None, above_0: bool = False) -> str:
     """``people (n = 9) +12 points (95% interval +8 to +16), network +3 (−2 to +8: not distinguishable from 0)``."""
-    rows = ranked(_telling(table)).to_dict("records")
+    rows = [row for row in ranked(_telling(table)).to_dict("records") if row["n_units"] > 1]  # one trial is no headline
     people = [row for row in rows if kind_named(str(row["agent_kind"])).role == "person"]
     answerers = rows if len(rows) <= _MOST else people
     phrases = []

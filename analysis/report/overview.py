@@ -37,7 +37,7 @@ class Line:
     ----------
     agent, look : who, and how that looks
     at, low, high : share of right answers and its interval
-    people, people_low, people_high : where people are under the same conditions; None where nobody knows
+    people, people_low, people_high : where people are; None where nobody knows
     label : the difference from people, or the share itself, in words
     description : everything about it, in words
     """
@@ -103,7 +103,8 @@ def overview(
         table = ranked(one.overall)
         kept = table[of_kinds(table["agent_kind"], lambda kind: kind.role != "yardstick")]
         records = (kept if len(kept) else table).to_dict("records")
-        lines = [_line(row, differences[paradigm], looks) for row in records if row["mean"] == row["mean"]]
+        measured = next((row for row in records if row["agent_kind"] == PARTICIPANT.name and row["mean"] == row["mean"]), None)
+        lines = [_line(row, measured, differences[paradigm], looks) for row in records if row["mean"] == row["mean"]]
         crowded = len(lines) > _MOST_LINES
         people = [line for line, row in zip(lines, records, strict=False) if row["agent_kind"] == PARTICIPANT.name]
         blind = one.blind if one.blind == one.blind else float(one.overall["chance"].mean())
@@ -127,26 +128,26 @@ def overview(
     )
 
 
-def _line(row: Mapping[Any, Any], differences: Mapping[str, Difference], looks: Any) -> Line:
+def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences: Mapping[str, Difference], looks: Any) -> Line:
+    """Somebody in the picture: all answers of everybody, as in every table; beside it the difference from people over the same conditions."""
     mine = differences.get(row["agent"])
-    if row["agent_kind"] == PARTICIPANT.name and any(one.against != mine.against for one in differences.values() if mine is not None):
-        mine = None  # where models are held against these people, they stand where the models' bands are
-    use = mine is not None and mine.share == mine.share
-    at, low, high = (mine.share, mine.share_low, mine.share_high) if mine is not None and use else (row["mean"], row["low"], row["high"])
-    people = (mine.people, mine.people_low, mine.people_high) if mine is not None and use else (math.nan,) * 3
-    if row["agent_kind"] == PARTICIPANT.name and not use:  # where the others are held against them
-        other = next((one for name, one in differences.items() if name != row["agent"] and one.people == one.people), None)
-        if other is not None:
-            at, low, high = people = (other.people, other.people_low, other.people_high)
-    interval = between(low, high)
-    description = f"{row['agent']}: {percent(at)} right" + (f" (95% interval {interval})" if interval else "")
-    label = percent(at)
-    if mine is not None and use:
+    known = mine is not None and mine.share == mine.share
+    reference = (math.nan,) * 3
+    if people is not None:
+        reference = (people["mean"], people["low"], people["high"])
+    elif mine is not None and known:
+        reference = (mine.people, mine.people_low, mine.people_high)
+    interval = between(row["low"], row["high"])
+    description = f"{row['agent']}: {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+    label = percent(row["mean"])
+    if mine is not None and known and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values())):
         limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
         label = f"{_points(mine.value)}{limits}"
         description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
-    places = [_hundred(one) for one in people]
-    return Line(row["agent"], looks[row["agent"]], 100 * at, _hundred(low), _hundred(high), places[0], places[1], places[2], label, description)
+    places = [_hundred(one) for one in reference]
+    return Line(
+        row["agent"], looks[row["agent"]], 100 * row["mean"], _hundred(row["low"]), _hundred(row["high"]), places[0], places[1], places[2], label, description
+    )
 
 
 def _published(differences: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[Line]:

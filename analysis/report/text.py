@@ -72,8 +72,8 @@ def percent(value: float | None) -> str:
 
 
 def between(low: float, high: float) -> str:
-    """``50–74%``; empty where there is no interval."""
-    return "" if low != low or high != high else f"{100 * low:.0f}–{100 * high:.0f}%"
+    """``50–74%``; empty where there is no interval, and for one from 0 to 100%, which says nothing."""
+    return "" if low != low or high != high or (low < 0.005 and high >= 0.995) else f"{100 * low:.0f}–{100 * high:.0f}%"
 
 
 def ranked(table: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from report_page import read
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.model_vs_human.leaderboard import _fit, fits, standings
 from spanlab.analysis.report import folder as report_folder
+from spanlab.analysis.report.effect_sentences import _each, _in_points
 from spanlab.analysis.report.page import Options, compare
+from spanlab.analysis.report.text import between
 from spanlab.analysis.stats.agreement import Crowd
 
 
@@ -144,3 +147,35 @@ def test_further_paradigms_are_folded_and_every_figure_has_its_legend(tmp_path: 
         figures = re.findall(r"<figure.*?</figure>", one, re.S)
         assert figures
         assert all('class="legend"' in figure and 'data-agent="network:a"' in figure for figure in figures)
+
+
+def test_the_picture_has_the_percentages_of_the_tables_whatever_the_levels(tmp_path: Path) -> None:
+    """People took short lists mostly, and a model also long ones: each has one percentage on the page, that of all its answers."""
+
+    def by_length(length: float, _: float) -> float:
+        return 1.2 - 0.15 * length
+
+    people = [
+        responses(by_length, lengths=[length], agent="p", kind="participant", participant=f"P{number}", seed=10 * number + length, repetitions=repetitions)
+        for number in range(3)
+        for length, repetitions in ((2, 30), (5, 4))
+    ]
+    people = [part.assign(trial=part["trial"] + 100 * (at % 2), session=part["participant"]) for at, part in enumerate(people)]
+    model = responses(by_length, lengths=[2, 5, 7], agent="network:a", kind="network", seed=7, repetitions=20)
+    mixed(*people, model).to_csv(tmp_path / "all.csv", index=False)
+    html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
+    table = pd.read_csv(tmp_path / "report" / "tables" / "vsr_overall.csv").set_index("agent")["mean"]
+    differences = pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").set_index("agent")
+    assert abs(differences["share"]["network:a"] - table["network:a"]) > 0.05  # over the lengths that people had, it is another number
+    for agent in ("network:a", "People (n = 3)"):
+        (drawn,) = re.findall(rf"<title>{re.escape(agent)}: (\d+)% right", html)
+        assert int(drawn) == round(100 * table[agent])
+    assert "over the conditions that both have, each condition with the same weight" in read(tmp_path / "report" / "report.html").text
+
+
+def test_an_interval_from_0_to_100_and_one_trial_are_not_said() -> None:
+    assert (between(0.0, 1.0), between(0.2, 1.0), between(math.nan, math.nan)) == ("", "20–100%", "")
+    rows = [{"agent": "network:a", "agent_kind": "network", "value": 0.86, "low": math.nan, "high": math.nan, "n_units": units} for units in (1, 2)]
+    table = pd.DataFrame(rows).assign(note="")
+    assert _each(table.iloc[:1], _in_points) == ""
+    assert _each(table.iloc[1:], _in_points).startswith("network:a +86 points (no interval")
