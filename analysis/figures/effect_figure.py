@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.scoring import WHO
+from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
@@ -278,12 +278,24 @@ def effect_figure(effect: Effect) -> FigureDeclaration:
         partial(compute_effect, effect),
         effect.missing,
         effect.lacking,
+        too_few=partial(_nothing_to_draw, effect),
         line=f"{effect.title} ({', '.join(effect.paradigms)})" if effect.paradigms else effect.title,
         answers="items",
         section="effects",
         expected=effect.paradigms,
         effects=(effect.name,),
     )
+
+
+def _nothing_to_draw(effect: Effect, scored: Scored, paradigm: str) -> str:
+    """Why an effect that is made of several cells has no point in these data, such as K of too few trials; empty where it has."""
+    if effect.make is None:
+        return ""
+    table = effect.table(scored, paradigm, human="")
+    if table["mean"].notna().any():
+        return ""
+    reasons = [note for note in dict.fromkeys(table["note"].fillna("")) if note]
+    return f"No figure “{effect.title}”: {'; '.join(reasons[:2]) or 'no cell has a value'}."
 
 
 def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = False) -> ComputedEffect:

@@ -20,6 +20,7 @@ from spanlab.analysis.effects.curves import accuracy, averages
 from spanlab.analysis.effects.reaction_times import fit, reaction_times
 from spanlab.analysis.effects.registry import EFFECTS, effect
 from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.figure_catalogue import FIGURES
 from spanlab.analysis.figures.charts import draw, page
 from spanlab.analysis.figures.effect_figure import caption, effect_chart, looks_of, panel_names
 from spanlab.analysis.means.bootstrap import estimate
@@ -288,6 +289,10 @@ def test_where_trials_cannot_tell_k_it_is_said() -> None:
     assert of(30, 30)["note"].startswith("these trials cannot tell K: nearly every answer was that something changed")
     assert of(20, 3)["note"] == ""
     assert of(5, 2, many=7)["note"] == "7 and 7 trials with and without a change: no K from fewer than 8"
+    few = table(change_detection(2.0, sizes=(4, 6)), 20, paradigm="cd")
+    scored = score_table(few)
+    assert "no K from fewer than 8" in FIGURES.get("capacity").too_few(scored, "cd")
+    assert FIGURES.get("capacity").too_few(score_table(table(change_detection(2.0, sizes=(4, 6)), 200, paradigm="cd")), "cd") == ""
     every = of(30, 3)
     assert every["low"] < every["mean"] == every["high"] == 20
     assert every["interval"] == "exact"
