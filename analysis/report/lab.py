@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.agent_kinds import PARTICIPANT, SIMULATED, kind_named
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
+from ..data.coding import numbers
 from ..data.exclusions import Exclusions
 from ..data.numbers import number, whole
 from ..data.scoring import plural
@@ -85,6 +86,16 @@ VERDICTS = (
         ),
     ),
     VerdictRule(
+        name="answers that are shifted by one",
+        says=("Every answer of … is one above the right one",),
+        rests_on="all answers of an answerer that are numbers, and the right ones",
+        says_no_when="one of them is not one above the right one, there are fewer than 6, or the right ones are only one or two numbers",
+        tests=(
+            "tests/analysis/report/test_spoilers.py::test_answers_that_are_shifted_by_one_are_named",
+            "tests/analysis/report/test_spoilers.py::test_answers_that_are_nearly_all_shifted_are_not_mentioned",
+        ),
+    ),
+    VerdictRule(
         name="unequal practice and memory",
         says=(
             "Not everybody had the same practice and memory of earlier trials in …",
@@ -101,6 +112,8 @@ VERDICTS = (
 
 #: From this share of answers that could not be read, a page says so at its top.
 UNREAD = 0.05
+#: From this number of answers that are all one above the right ones, a page says so at its top.
+SHIFTED = 6
 _NAMED = 6
 #: What a damaged record may raise; one session must not hide the others.
 _DAMAGE = (SpanLabError, KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError)
@@ -172,13 +185,13 @@ def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: Timi
         *_unheld(timing),
         *_of_people(
             "Practice, a quiz or attention checks were not passed",
-            ", which are in every figure",
             {facts.name: (facts.participant, facts.conduct.missed) for facts in people},
         ),
-        *_of_people("Trials were cut off, or the session was interrupted,", "", {facts.name: (facts.participant, facts.conduct.upsets) for facts in people}),
+        *_of_people("Trials were cut off, or the session was interrupted,", {facts.name: (facts.participant, facts.conduct.upsets) for facts in people}),
         *_alone(items),
         *_simulated(items),
         *_unread(items),
+        *_shifted(items),
         *_unequal(sessions),
     ]
 
@@ -194,10 +207,10 @@ def _unheld(timing: TimingPart | None) -> list[str]:
     return [f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing says what to look at."]
 
 
-def _of_people(what: str, remark: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
+def _of_people(what: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
     """What went wrong in sessions of people, by session."""
     wrong = [f"{who} ({', '.join(words)})" for who, words in faults.values() if words]
-    return [f"{what} in {len(wrong)} of {plural(len(faults), 'session')} of people{remark}: {_some(wrong)}."] if wrong else []
+    return [f"{what} in {len(wrong)} of {plural(len(faults), 'session')} of people: {_some(wrong)}."] if wrong else []
 
 
 def _alone(items: pd.DataFrame) -> list[str]:
@@ -220,6 +233,17 @@ def _unread(items: pd.DataFrame) -> list[str]:
     share = items["outcome"].eq("invalid").groupby(items["agent"].astype(str)).mean()
     many = [f"{name} {100 * value:.0f}%" for name, value in share[share >= UNREAD].sort_values(ascending=False).items()]
     return [f"Answers that could not be read, or were not allowed, count as wrong: {_some(many)} of all answers."] if many else []
+
+
+def _shifted(items: pd.DataFrame) -> list[str]:
+    """Who answers one above the right number every time, as somebody does who takes the words of a question for values."""
+    if not {"answer", "correct_answer"} <= {*items.columns}:
+        return []
+    right = numbers(items["correct_answer"])
+    by_agent = items.assign(_above=numbers(items["answer"]) - right == 1, _right=right).groupby(items["agent"].astype(str))
+    shifted = by_agent["_above"].all() & (by_agent.size() >= SHIFTED) & (by_agent["_right"].nunique() >= SHIFTED // 2)
+    names = [str(name) for name in shifted.index[shifted]]
+    return [f"Every answer of {_some(names)} is one above the right one: places count from 0 in values, and from 1 in words."] if names else []
 
 
 def _unequal(sessions: Sequence[SessionFacts]) -> list[str]:

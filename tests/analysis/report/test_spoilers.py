@@ -90,7 +90,7 @@ def test_people_who_did_not_pass_are_named() -> None:
     sessions = [person("P01", conduct=Conduct(practice=False)), person("P02", conduct=Conduct(quiz=False, checks=1, checked=3)), person("P03")]
     (line,) = spoilers(sessions, NOBODY, None)
     assert line == (
-        "Practice, a quiz or attention checks were not passed in 2 of 3 sessions of people, which are in every figure: "
+        "Practice, a quiz or attention checks were not passed in 2 of 3 sessions of people: "
         "P01 (practice not passed), P02 (quiz not passed, 1 of 3 attention checks right)."
     )
 
@@ -174,6 +174,27 @@ def test_a_share_of_unread_answers_is_named(read_by: pd.DataFrame) -> None:
 
 def test_an_unread_answer_now_and_then_is_not_mentioned(read_by: pd.DataFrame) -> None:
     assert unread(read_by, 4) == []
+
+
+def shifted(right: int, above: int, numbers: int = 3) -> pd.DataFrame:
+    """Answers of an agent: so many that are one above the right ones, which are so many different numbers, and so many right ones."""
+    table = responses(lambda *_: 1.0, agent="mine", lengths=(right + above,), repetitions=1)
+    expected = [number % numbers for number in range(right + above)]
+    given = [number + (place < above) for place, number in enumerate(expected)]
+    return score_table(
+        table.assign(correct_answer=list(map(str, expected)), answer=list(map(str, given)), correct=[place >= above for place in range(len(given))])
+    ).items
+
+
+def test_answers_that_are_shifted_by_one_are_named() -> None:
+    assert lab.SHIFTED == 6
+    (line,) = spoilers([], shifted(0, 6), None)
+    assert line == "Every answer of mine is one above the right one: places count from 0 in values, and from 1 in words."
+
+
+def test_answers_that_are_nearly_all_shifted_are_not_mentioned() -> None:
+    assert spoilers([], shifted(1, 9), None) == spoilers([], shifted(0, 5), None) == []
+    assert spoilers([], shifted(0, 9, numbers=2), None) == [], "whoever presses the same key all the time is wrong in another way"
 
 
 ALONE, WHOLE = "no practice and a conversation of its own for each trial", "practice with feedback and one conversation for each block"
