@@ -65,9 +65,15 @@ _STATES = {
 VERDICTS = (
     VerdictRule(
         name="a session has nothing left to do",
-        says=("nothing to do: every trial of … is finished", "nothing to do: session … of … is finished"),
+        says=(
+            "nothing to do: every trial of … is finished",
+            "nothing to do: trials of … failed, and every other one is finished",
+            "nothing to do: session … of … is finished",
+            "nothing to do: every session of the study in … is over",
+        ),
         rests_on="the plan of the session and the trials that its events say are finished, and its table",
-        says_no_when="a trial of the plan has no end in the record: it is taken, and what was cut off is taken anew",
+        says_no_when="a trial of the plan has no end in the record: it is taken, and what was cut off is taken anew; that trials of a chat model failed "
+        "is said",
         tests=(
             "tests/sessions/test_command.py::test_a_finished_session_has_nothing_left_to_do",
             "tests/sessions/test_command.py::test_cut_at_every_byte_of_a_trial_it_goes_on",
@@ -202,9 +208,11 @@ def resume(
     if lines is not None:
         print(f"nothing to do: every session of the study in {session} is over")
         return
-    again = retry_failed and has_failed(session)
-    if complete(session) and not again:
-        print(f"nothing to do: every trial of {session} is finished")
+    over = complete(session)
+    failed = over and has_failed(session)
+    if over and not (failed and retry_failed):
+        of_others = f"trials of {session} failed, and every other one is finished; --retry-failed asks for them again"
+        print(f"nothing to do: {of_others if failed else f'every trial of {session} is finished'}")
         _tell_rest(session)
         return
     opened = reopen(session)
