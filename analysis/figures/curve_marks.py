@@ -306,7 +306,8 @@ def curve_layers(
         "encoding": {"x": x, "y": {"field": "low"} | upright, "y2": {"field": "high"}, "color": colour, "strokeOpacity": faint},
     }
     dashes, widths = each([list(look.dash) for look in agents]), each([0.8 if look.label in thin else look.width for look in agents], "ordinal")
-    strength = {"opacity": each([0.3 if look.label in thin else 0.95 for look in agents], "ordinal")} if thin else {}
+    faintness = max(0.04, min(0.3, 20 / max(1, len(thin))))  # of many lines, each is fainter: where most are stays to be seen
+    strength = {"opacity": each([faintness if look.label in thin else 0.95 for look in agents], "ordinal")} if thin else {}
     lines = {
         "transform": [shown],
         "mark": {"type": "line", "strokeCap": "butt", "opacity": 0.95, **inside},
