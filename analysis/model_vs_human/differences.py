@@ -132,6 +132,7 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
             draws = None
     both = Contrast(value, se, df, mine.n, mine.lone, draws, mine.level)
     low, high = both.limits(draws) if draws is not None and se > 0 else (math.nan, math.nan)
+    low, high = min(low, value), max(high, value)  # draws of an exact limit do not reach 0 or 1
     error = (se, df) if low == low else (math.nan, math.nan)
     note = ""
     if low != low:
@@ -144,7 +145,7 @@ def _with_limits(mean: Contrast | float) -> tuple[float, float, float]:
     if not isinstance(mean, Contrast):
         return mean, math.nan, math.nan
     low, high = mean.limits(mean.draws) if mean.draws is not None and mean.n > 1 and mean.se > 0 else (math.nan, math.nan)
-    return mean.value, max(0.0, low), min(1.0, high)
+    return mean.value, max(0.0, min(low, mean.value)), min(1.0, max(high, mean.value))
 
 
 def _known(value: float) -> float:
