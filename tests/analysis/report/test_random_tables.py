@@ -14,6 +14,7 @@ from analysis_tables import mixed, responses
 
 from spanlab.analysis.data.loading import load
 from spanlab.analysis.data.style import GROUP_MEANS
+from spanlab.analysis.figures.effect_figure import ComputedEffect
 from spanlab.analysis.model_vs_human.leaderboard import fits
 from spanlab.analysis.report.paradigm import numbers_of
 
@@ -86,7 +87,7 @@ def faults_of(seed: int, folder: Path) -> list[str]:
         numbers = numbers_of(data, paradigm)
         tables = {"overall": numbers.overall, "guessing": numbers.guessed}
         for name, figure in numbers.figures.items():
-            tables |= {name: figure.table} | ({f"{name}, slopes": figure.trends} if hasattr(figure, "trends") else {})
+            tables |= {name: figure.table} | ({f"{name}, slopes": figure.trends} if isinstance(figure, ComputedEffect) else {})
             spec = figure.draw().spec
             faults += unreadable(spec, name)
             points = [row for row in spec.get("data", {}).get("values", []) if row.get("role") == "curve"]
