@@ -173,7 +173,7 @@ def refuse_nameless(file: Path, table: pyarrow.Table, hint: str = "") -> None:
         written = sorted({one.participant for one in nameless} - {""})
         found = f" ({', '.join(map(repr, written[:3]))})" if written else ""
         raise SpanLabError(
-            f"{file}: {sum(one.rows for one in nameless):,} rows of people name nobody: participant is empty, or a word for nothing such as NA, null or "
+            f"{file}: {sum(one.rows for one in nameless):,} rows name nobody: participant is empty, or a word for nothing such as NA, null or "
             f"None{found}. Write an identifier for each person (P01 ...), and network, chat ... in agent_kind where the answers are a machine's"
         )
 

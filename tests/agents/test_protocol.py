@@ -241,7 +241,7 @@ def test_names_of_agents_that_are_none(spec: str, told: str) -> None:
 def documented() -> dict[str, str]:
     """The files of the worked example in docs/agents.md."""
     text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-    blocks = dict(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL))
+    blocks = dict(reversed(re.findall(r"```(python|toml)\n(.*?)```", text, flags=re.DOTALL)))  # the first of each language
     return {"perseverator.py": blocks["python"], "pyproject.toml": blocks["toml"]}
 
 
