@@ -31,7 +31,7 @@ VERDICTS = (
             "the interval is the normal one",
             "A single unit has no interval",
             "The interval of a score is that of (M - H) / H",
-            "people's 95% interval under the same conditions",
+            "people's 95% interval",
             "on the safe side",
             "(95% interval)",
             "95% intervals",
