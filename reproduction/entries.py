@@ -12,10 +12,24 @@ from typing import Literal
 
 from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
+from ..core.verdicts import VerdictRule
 from ..core.version import __version__
 
 #: What became of a table or a figure: the same; not the same, by so much; drawn from what is at hand, with nothing published to hold it against; not to be had.
 Verdict = Literal["same", "differs", "ours alone", "not available here"]
+
+VERDICTS = (
+    VerdictRule(
+        name="a table is as published",
+        says=("all … rows are as published", "… of … rows are as published"),
+        rests_on="every printed value of a table or figure, held against what SpanLab gets from the same data or from networks at hand",
+        says_no_when="one row differs: the table differs, the row says by how much",
+        tests=(
+            "tests/reproduction/test_pages.py::test_the_tables_of_worm_that_need_no_network",
+            "tests/reproduction/test_pages.py::test_verdicts_say_how_many_rows_differ",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)
