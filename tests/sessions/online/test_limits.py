@@ -196,6 +196,7 @@ def test_events_of_one_trial_and_events_beside_the_record_are_limited(tmp_path: 
         channel.take(told(5))
     channel.command("page", {})
     assert len(channel._acknowledged) == 3  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(channel_module, "_MOST_PENDING", 1000)  # the trial of the visit may have more than five steps
     monkeypatch.setattr(visits_module, "_MOST_UNFINISHED", 100)
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print)
     visit = joined(desk)
