@@ -14,7 +14,7 @@ class VerdictRule:
     Parameters
     ----------
     name : a few words, unique in the package
-    says : the sentences, or their parts, as they are printed; ``…`` stands for any text
+    says : the sentences, or their parts, as they are printed; ``…`` stands for any text, and ``=`` in front for a whole cell of a table
     rests_on : what is compared with what
     says_no_when : the smallest fault that turns it round, with its threshold
     tests : ids of two tests, as pytest prints them: a planted case of yes, and one of no

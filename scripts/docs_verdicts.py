@@ -32,7 +32,7 @@ def page() -> str:
 
 
 def _section(path: Path, rule: VerdictRule) -> str:
-    said = "; ".join(f"“{_plain(sentence)}”" for sentence in rule.says)
+    said = "; ".join(f"“{_plain(sentence.removeprefix('='))}”" for sentence in rule.says)
     lines = {"says": said, "rests on": _plain(rule.rests_on), "says no when": _plain(rule.says_no_when)}
     lines |= {"test of yes": f"`{rule.tests[0]}`", "test of no": f"`{rule.tests[1]}`", "declared in": f"`{path.as_posix()}`"}
     return f"## {rule.name[:1].upper()}{rule.name[1:]}\n\n" + "".join(f"* {term}: {text}\n" for term, text in lines.items())
