@@ -47,7 +47,7 @@ def within(low: float, value: float, high: float) -> float:
 
 def share_of_trials(trials: int, items: int, p: float) -> Once:
     def once(random: Random) -> float:
-        found = estimate(random.binomial(items, p, trials) / items, resamples=RESAMPLES)
+        found = estimate(random.binomial(items, p, trials) / items)
         return within(found.low, p, found.high)
 
     return once
@@ -57,7 +57,7 @@ def share_of_people(people: int, trials: int, p: float, spread: float = 0.6) -> 
     own = expit(np.log(p / (1 - p)) + spread * np.random.RandomState(0).normal(size=200_000))
 
     def once(random: Random) -> float:
-        found = estimate(random.binomial(trials, random.choice(own, people)) / trials, resamples=RESAMPLES)
+        found = estimate(random.binomial(trials, random.choice(own, people)) / trials)
         return within(found.low, float(own.mean()), found.high)
 
     return once
@@ -77,7 +77,7 @@ def slope(people: int, what: str) -> Once:
         else:
             values = [random.binomial(4, truth[at], 12) / 4 for at in range(4)]
             ids = [np.arange(12) + 12 * at for at in range(4)]
-        found = contrast(values, ids, weight, resamples=RESAMPLES)
+        found = contrast(values, ids, weight)
         if falls:
             return within(*_around(found, float(weight @ truth)))
         return float(found.against(0.0)["p"] < 0.05) if found.se > 0 else float("nan")
@@ -86,9 +86,7 @@ def slope(people: int, what: str) -> Once:
 
 
 def _around(found: Contrast, value: float) -> tuple[float, float, float]:
-    if found.draws is None:
-        return float("nan"), value, float("nan")
-    low, high = found.limits(found.draws)
+    low, high = found.ends()
     return low, value, high
 
 
@@ -109,12 +107,12 @@ def from_people(people: int, trials: int, p: float) -> Once:
     """A machine and people who differ, or published people, who have no spread."""
 
     def once(random: Random) -> float:
-        mine = contrast([random.binomial(4, p, trials) / 4], [np.arange(trials)], np.ones(1), resamples=RESAMPLES)
+        mine = contrast([random.binomial(4, p, trials) / 4], [np.arange(trials)], np.ones(1), share=True)
         if not people:
             found = difference("net", "people", mine, 0.7, 1, "", "trial")
             return within(found.low, p - 0.7, found.high)
         own = np.clip(random.normal(0.7, 0.08, people), 0, 1)
-        theirs = contrast([random.binomial(60, own) / 60], [np.arange(people)], np.ones(1), resamples=RESAMPLES, seed=1)
+        theirs = contrast([random.binomial(60, own) / 60], [np.arange(people)], np.ones(1), share=True)
         found = difference("net", "people", mine, theirs, 1, "", "trial")
         return within(found.low, p - 0.7, found.high)
 
@@ -170,7 +168,7 @@ def dprime_of_people(people: int, trials: int, planted: float) -> Once:
     truth = float(of(np.random.RandomState(0), 200_000).mean())
 
     def once(random: Random) -> float:
-        found = estimate(of(random, people), proportion=False, resamples=RESAMPLES)
+        found = estimate(of(random, people), proportion=False)
         return within(found.low, truth, found.high)
 
     return once
@@ -195,11 +193,13 @@ def capacity(people: int, planted: float = 3.0, size: int = 6) -> Once:
             changed = np.arange(96) % 2 == 0
             said = random.rand(96) < np.where(changed, planted / size + (1 - planted / size) * 0.3, 0.3)
             counts = np.stack([said & changed, changed, said & ~changed, ~changed], axis=1).astype(float)
-            found = estimate_pooled(counts, lambda sums: np.asarray(pashler_k(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3])), resamples=RESAMPLES)
+            found = estimate_pooled(
+                counts, lambda sums: np.asarray(pashler_k(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3], sums[:, 3])), resamples=RESAMPLES
+            )
             return within(found.low, planted, found.high)
         own = np.clip(random.normal(planted, 0.5, people), 0.5, size - 0.5)
         hits, alarms = random.binomial(60, own / size + (1 - own / size) * 0.3) / 60, random.binomial(60, 0.3, people) / 60
-        found = estimate(np.asarray(pashler_k(np.full(people, size), hits, alarms)), proportion=False, resamples=RESAMPLES)
+        found = estimate(np.asarray(pashler_k(np.full(people, size), hits, alarms, 60.0)), proportion=False)
         return within(found.low, planted, found.high)
 
     return once
@@ -236,10 +236,10 @@ def correlation_with_people(people: int) -> Once:
         own = np.clip(true + random.normal(0, 0.05, (many, 6)), 0.02, 0.98)
         return Crowd(tuple(model), random.binomial(24, own) / 24)
 
-    planted = crowd(np.random.RandomState(0), 50_000).distance(model, resamples=2)["r"]
+    planted = crowd(np.random.RandomState(0), 50_000).distance(model)["r"]
 
     def once(random: Random) -> float:
-        found = crowd(random, people).distance(model, resamples=RESAMPLES)
+        found = crowd(random, people).distance(model)
         return within(found["r_low"], planted, found["r_high"])
 
     return once
@@ -252,7 +252,7 @@ def ceiling(people: int) -> Once:
     def once(random: Random) -> float:
         own = np.clip(true + random.normal(0, 0.08, (people, 1)) + random.normal(0, 0.05, (people, 6)), 0.02, 0.98)
         crowd = Crowd(tuple((at,) for at in range(6)), random.binomial(16, own) / 16)
-        found, limits = crowd.distance({(at,): value for at, value in enumerate(true)}, resamples=2), crowd.ceiling()
+        found, limits = crowd.distance({(at,): value for at, value in enumerate(true)}), crowd.ceiling()
         return float(limits["r_low"] <= found["r"] <= limits["r_high"])
 
     return once
@@ -286,7 +286,7 @@ def times_over_people(people: int, many: int) -> Once:
         columns = {name: [getattr(fitted, name) for fitted in fits] for name in TIMES}
         who = {"paradigm": "vsr", "agent_kind": "participant", "agent": "People", "participant": [f"P{at}" for at in range(people)]}
         nothing = dict.fromkeys(("n_items", "n_left_out", "mean", "median", "sd"), 0)
-        row = over_people(pd.DataFrame(who | nothing | columns), resamples=RESAMPLES).iloc[0]
+        row = over_people(pd.DataFrame(who | nothing | columns)).iloc[0]
         return {name: within(row[f"{name}_low"], planted, row[f"{name}_high"]) for name, planted in TIMES.items()}
 
     return once
@@ -298,7 +298,7 @@ def mean_time(people: int, many: int) -> Once:
 
     def once(random: Random) -> float:
         values = [drawn_times(random, many, random.normal(TIMES["mu"], 60)).mean() for _ in range(people)] if people else drawn_times(random, many)
-        found = estimate(values, proportion=False, resamples=RESAMPLES)
+        found = estimate(values, proportion=False)
         return within(found.low, truth, found.high)
 
     return once
@@ -315,7 +315,7 @@ def switch_cost(people: int, many: int, cost: float) -> Once:
         else:
             values = [drawn_times(random, many, TIMES["mu"] + cost), drawn_times(random, many)]
             ids = [np.arange(many), many + np.arange(many)]
-        found = contrast(values, ids, np.array([1.0, -1.0]), resamples=RESAMPLES)
+        found = contrast(values, ids, np.array([1.0, -1.0]))
         told = {"held": within(*_around(found, cost)), "test": rejects(found.against(0.0)["p"])}
         return told | ({"ranks": rejects(float(np.asarray(wilcoxon(values[0], values[1]))[1]))} if people else {})
 
@@ -394,7 +394,7 @@ def score(kind: str, people: int, against: int) -> Once:
         else:
             values = [random.binomial(4, share, 12) / 4 for share in shares]
             ids = [np.arange(12) + 12 * at for at in range(4)]
-        return contrast(values, ids, weight, resamples=RESAMPLES, seed=seed)
+        return contrast(values, ids, weight)
 
     def once(random: Random) -> dict[str, float]:
         reference = curve(random, theirs, against, 1) if against else float(weight @ theirs)

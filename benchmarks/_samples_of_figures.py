@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _samples import RESAMPLES, Once, Random, drawn_times, rejects, within
+from _samples import Once, Random, drawn_times, rejects, within
 from scipy.special import ndtr
 
 from spanlab.analysis.data.scoring import Scored
@@ -29,11 +29,11 @@ from spanlab.analysis.stats.signal_detection import detection
 _LARGE = 200_000
 
 
-def _scored(items: pd.DataFrame) -> Scored:
+def scored(items: pd.DataFrame) -> Scored:
     return Scored(items, items.iloc[:0], ())
 
 
-def _answerers(people: int, trials: int, paradigm: str) -> pd.DataFrame:
+def answerers(people: int, trials: int, paradigm: str) -> pd.DataFrame:
     """Rows of so many questions by each of some people, or by one."""
     who = np.repeat([f"P{at}" for at in range(max(1, people))], trials)
     many = np.tile(np.arange(trials), max(1, people))
@@ -66,7 +66,7 @@ _SPREAD: Mapping[str, tuple[float, float]] = {"correct": (0.05, 0.01), "d_prime"
 
 def along(value: str, people: int, repeats: int, planted: bool) -> Once:
     """Three loads and two probes, everybody has all: slopes along the loads, differences of the panels, and of two named conditions."""
-    base = _answerers(people, 12 * repeats, "own")
+    base = answerers(people, 12 * repeats, "own")
     at = base["trial"].to_numpy()
     load, probe, signal = 2.0 * (at % 3 - 1), (at // 3) % 2 == 1, (at // 6) % 2 == 1
     base = base.assign(factor_load=load + 4, factor_probe=probe, correct_answer=np.where(signal, '"yes"', '"no"'), correct=1.0, rt_ms=500.0)
@@ -74,7 +74,7 @@ def along(value: str, people: int, repeats: int, planted: bool) -> Once:
     level, slope, apart, steeper = _PLANTED.get(value, _IN_TIME)
     if not planted:
         slope = apart = steeper = 0.0
-    first, second = conditions_effect(_scored(base), "own", "load", "probe", value), conditions_effect(_scored(base), "own", "probe", "", value)
+    first, second = conditions_effect(scored(base), "own", "load", "probe", value), conditions_effect(scored(base), "own", "probe", "", value)
     where = np.where(probe, apart + (slope + steeper) * load, slope * load)
     spread = _SPREAD.get(value, (60.0, 8.0)) if people else (0.0, 0.0)
     truth = _truth(level, slope, apart, steeper, spread, value, people, repeats)
@@ -88,12 +88,12 @@ def along(value: str, people: int, repeats: int, planted: bool) -> Once:
             made = {"correct": (_said(random, signal, mean, 0.2) == signal).astype(float)}
         else:
             made = {"rt_ms": mean + drawn_times(random, len(base)), "correct": (random.rand(len(base)) < 0.9).astype(float)}
-        part = _scored(base.assign(**made))
+        part = scored(base.assign(**made))
         told: dict[str, float] = {}
         lines, between, pair = (
-            trends(first, part, "own", resamples=RESAMPLES),
-            between_panels(first, part, "own", resamples=RESAMPLES),
-            trends(second, part, "own", resamples=RESAMPLES),
+            trends(first, part, "own"),
+            between_panels(first, part, "own"),
+            trends(second, part, "own"),
         )
         for row in lines[lines["factor_probe"] == "no"].to_dict("records"):
             told |= _told("slope", row, truth["slope"])
@@ -130,12 +130,12 @@ def _told(name: str, row: Mapping[Hashable, Any], planted: float) -> dict[str, f
 
 def intervals_within_people(people: int) -> Once:
     """Whether the difference of two conditions is as near to what was planted as their intervals within people say."""
-    base = _answerers(people, 3, "own").assign(factor_load=np.tile([1.0, 2.0, 3.0], people))
+    base = answerers(people, 3, "own").assign(factor_load=np.tile([1.0, 2.0, 3.0], people))
 
     def once(random: Random) -> float:
         own = np.repeat(random.normal(0, 60, people), 3)
         values = own + np.tile([500.0, 540.0, 580.0], people) + random.normal(0, 30, 3 * people)
-        cells = together([unit_sums(_scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")])
+        cells = together([unit_sums(scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")])
         (low, high), (other_low, other_high), _ = within_people(cells, len(cells.keys.columns) - 1)
         reach = math.sqrt(2) * (high - low + other_high - other_low) / 4
         return float(abs((other_low + other_high - low - high) / 2 - 40) <= reach)
@@ -148,7 +148,7 @@ def intervals_within_people(people: int) -> Once:
 
 def forced_choice(people: int, repeats: int, fall: float, bias: float = 0.3) -> Once:
     """d' and side bias at three set sizes, through the table of the figure and that of its slopes."""
-    base = _answerers(people, 6 * repeats, "vir")
+    base = answerers(people, 6 * repeats, "vir")
     at = base["trial"].to_numpy()
     size, signal = 4.0 + 2 * (at % 3), (at // 3) % 2 == 1
     base = base.assign(set_size=size, correct_answer=np.where(signal, '"left"', '"right"'), correct=1.0)
@@ -160,12 +160,12 @@ def forced_choice(people: int, repeats: int, fall: float, bias: float = 0.3) -> 
     def once(random: Random) -> dict[str, float]:
         own = random.normal(0, spread, max(1, people))[person]
         said = _said(random, signal, math.sqrt(2) * (1.2 + fall * (size - 6) + own), bias)
-        part = _scored(base.assign(correct=(said == signal).astype(float)))
-        table = shown.table(part, "vir", resamples=RESAMPLES)
+        part = scored(base.assign(correct=(said == signal).astype(float)))
+        table = shown.table(part, "vir")
         told = {}
         for row in table[table["set_size"] == 6].to_dict("records"):
             told[row["measure"]] = within(row["low"], planted[6][row["measure"] != "d′"], row["high"])
-        for row in trends(shown, part, "vir", resamples=RESAMPLES).to_dict("records"):
+        for row in trends(shown, part, "vir").to_dict("records"):
             told |= _told(row["measure"], row, slopes[row["measure"]])
         return told
 
@@ -183,7 +183,7 @@ def serial_recall(people: int, lists: int) -> Once:
     lengths = np.tile([4, 6], lists // 2)
     length, place = np.repeat(lengths, lengths), np.concatenate([np.arange(1, one + 1) for one in lengths])
     many = max(1, people)
-    base = _answerers(people, len(place), "vsr")
+    base = answerers(people, len(place), "vsr")
     number = np.repeat(np.arange(lists), lengths)
     base = base.assign(
         **{"list_length": np.tile(length, many).astype(float), "serial_position": np.tile(place, many).astype(float), "step": np.tile(place, many)},
@@ -208,15 +208,15 @@ def serial_recall(people: int, lists: int) -> Once:
         answer = np.where(drawn == 9, right, drawn)
         outcome = np.where(answer == 8, "omitted", "answered")
         made = base.assign(answer=answer.astype(str), outcome=outcome, correct=(answer == right).astype(float))
-        part = _scored(made)
+        part = scored(made)
         told = {}
-        table = moved.table(part, "vsr", resamples=RESAMPLES)
+        table = moved.table(part, "vsr")
         for row in table[table["list_length"] == 6].to_dict("records"):
             told[f"distance {row['distance']:g}"] = within(row["low"], float(_MOVED[int(row["distance"])]), row["high"])
-        table = kinds.table(part, "vsr", resamples=RESAMPLES)
+        table = kinds.table(part, "vsr")
         for row in table[table["list_length"] == 6].to_dict("records"):
             told[row["error"]] = within(row["low"], errors[6, row["error"]], row["high"])
-        for row in trends(kinds, part, "vsr", resamples=RESAMPLES).to_dict("records"):
+        for row in trends(kinds, part, "vsr").to_dict("records"):
             told |= _told(row["error"], row, (errors[6, row["error"]] - errors[4, row["error"]]) / 2)
         return told
 
@@ -276,11 +276,11 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
             part = rows.iloc[np.concatenate(own)].assign(
                 unit_trial=np.repeat(np.arange(len(own)), many), participant=np.repeat(np.repeat([f"P{at}" for at in range(len(which))], lists), many)
             )
-            part = _scored(part.assign(session=part["participant"]).reset_index(drop=True))
-            for row in shown.table(part, "sfr", resamples=RESAMPLES).to_dict("records"):
+            part = scored(part.assign(session=part["participant"]).reset_index(drop=True))
+            for row in shown.table(part, "sfr").to_dict("records"):
                 told[f"{name} {row[shown.x]}"] = within(row["low"], truth[row[shown.x]], row["high"])
             if shown.order:
-                (row,) = trends(shown, part, "sfr", resamples=RESAMPLES).to_dict("records")
+                (row,) = trends(shown, part, "sfr").to_dict("records")
                 told |= _told("clustering", row, truth["as recalled"] - truth["shuffled"])
         return told
 
@@ -291,7 +291,7 @@ def _drawn_from(name: str, whole: pd.DataFrame) -> tuple[Effect, pd.DataFrame, n
     """An effect of rows that are ready, these rows of every list, where each list has them, and the means of the crowd."""
     shown = effect(name)
     assert shown.prepare is not None
-    rows = shown.prepare(_scored(whole)).items.sort_values("unit_trial", kind="stable").reset_index(drop=True)
+    rows = shown.prepare(scored(whole)).items.sort_values("unit_trial", kind="stable").reset_index(drop=True)
     starts = np.searchsorted(rows["unit_trial"].to_numpy(), np.arange(int(whole["unit_trial"].max()) + 2))
     means = rows.groupby(["participant", shown.x], observed=True)["correct"].mean()
     return replace(shown, prepare=None), rows, starts, means.groupby(level=1, observed=True).mean().to_dict()
@@ -308,7 +308,7 @@ def of_probit(people: int, apart: float, fall: float) -> Once:
     for number in range(people + 1):
         who = {"agent": "People", "agent_kind": "participant", "participant": f"P{number}"}
         who = who if number < people else {"agent": "net", "agent_kind": "network", "participant": ""}
-        parts.append(_answerers(0, 72, "cd").assign(**who, session=f"s{number}", unit_trial=at + 72 * number, set_size=size))
+        parts.append(answerers(0, 72, "cd").assign(**who, session=f"s{number}", unit_trial=at + 72 * number, set_size=size))
     base = pd.concat(parts, ignore_index=True).assign(serial_position=np.nan, list_length=np.nan, correct_answer=json.dumps("same"), answer='""')
     base["correct_answer"] = np.tile(np.where(signal, '"different"', '"same"'), people + 1)
     sizes, signals = np.tile(size, people + 1), np.tile(signal, people + 1)
@@ -319,7 +319,7 @@ def of_probit(people: int, apart: float, fall: float) -> Once:
         own[people] = says[people] = 0.0
         dprime = 1.5 + np.where(net, apart, fall * (sizes - 4)) + np.repeat(own, 72)
         said = _said(random, signals, dprime, 0.2 + np.repeat(says, 72) + np.where(net, apart / 2, 0))
-        model = sensitivity_model(_scored(base.assign(correct=(said == signals).astype(float))), "cd", "set_size")
+        model = sensitivity_model(scored(base.assign(correct=(said == signals).astype(float))), "cd", "set_size")
         if model.fit is None:
             return {}
         told: dict[str, float] = {}
@@ -337,7 +337,7 @@ def of_probit(people: int, apart: float, fall: float) -> Once:
 
 def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:
     """Of the share of right answers of people who came twice: halves, stepped up, and sessions."""
-    base = _answerers(people, 2 * trials, "own")
+    base = answerers(people, 2 * trials, "own")
     base["session"] = base["participant"] + np.where(base["trial"] < trials, "a", "b")
     middle, low, high = 0.7, 0.7 - math.sqrt(3) * spread, 0.7 + math.sqrt(3) * spread
     error = middle * (1 - middle) - spread**2
@@ -345,7 +345,7 @@ def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:
 
     def once(random: Random) -> dict[str, float]:
         own = np.repeat(random.uniform(low, high, people), 2 * trials)
-        table = reliability(_scored(base.assign(correct=(random.rand(len(base)) < own).astype(float))))
+        table = reliability(scored(base.assign(correct=(random.rand(len(base)) < own).astype(float))))
         return {row["kind"]: within(row["low"], truth[row["kind"]], row["high"]) for row in table.to_dict("records")}
 
     return once
@@ -353,7 +353,7 @@ def reliability_of(people: int, trials: int, spread: float = 0.12) -> Once:
 
 def alike_with_people(people: int, trials: int, margin: float = 5.0) -> Once:
     """A network that is as far above people as the margin: whether both are called alike, through the table of differences."""
-    base = _answerers(people, trials, "own")
+    base = answerers(people, trials, "own")
     base = pd.concat([base, base.iloc[:trials].assign(agent="net", agent_kind="network", participant="", session="n")], ignore_index=True)
     base["unit_trial"] = np.arange(len(base))
     declared = (Margin(margin, "points"),)
@@ -361,7 +361,7 @@ def alike_with_people(people: int, trials: int, margin: float = 5.0) -> Once:
     def once(random: Random) -> float:
         own = np.append(random.uniform(0.6, 0.8, people), 0.7 + margin / 100)
         right = random.rand(len(base)) < np.repeat(own, trials)
-        table = likeness(_scored(base.assign(correct=right.astype(float))), "own", "", declared)
+        table = likeness(scored(base.assign(correct=right.astype(float))), "own", "", declared)
         return float(table["alike"].iloc[0].startswith("alike"))
 
     return once

@@ -3,11 +3,13 @@
     python benchmarks/coverage.py [SHARE] [WORD ...]
 
 Intervals say 95 of 100, tests 5 of 100. ``SHARE`` takes that part of the samples only; with words, only rows are made again that have one of them in their
-first two columns. The table in ``docs/statistics.md`` is written anew, row by row, and says how many samples each has.
+first two columns. The table in ``docs/statistics.md`` is written anew, row by row, and says how many samples each has. Designs with few people and few
+sessions (``_few.py``) are kept in ``coverage_few.json``, from which ``scripts/docs.py`` makes their table in the document.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import zlib
@@ -16,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import _few
 import numpy as np
 from _samples import (
     Once,
@@ -58,6 +61,7 @@ from _samples_of_figures import (
 from scipy.special import ndtri
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
+FEW = Path(__file__).resolve().parent / "coverage_few.json"
 BEGIN, END = "<!-- measured by benchmarks/coverage.py -->", "<!-- end of what was measured -->"
 #: Samples: of most rows, of those that take longer, of figures that are made whole, of models, and of those of sensitivity.
 SAMPLES, FEWER, FIGURES, MODELS, PROBIT = 2000, 1000, 500, 400, 200
@@ -308,12 +312,29 @@ def write(rows: dict[tuple[str, ...], str]) -> None:
     DOCUMENT.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1], encoding="utf-8")
 
 
+def few(pool: ProcessPoolExecutor, words: Sequence[str], share: float) -> None:
+    """Make the designs with few units again, and write what was measured."""
+    kept = {(row["asked"], row["whom"], row["size"]): row for row in json.loads(FEW.read_text(encoding="utf-8"))} if FEW.exists() else {}
+    jobs = {}
+    for at, design in enumerate(_few.DESIGNS):
+        if not words or any(word in f"{design.asked}, {design.whom}" for word in words):
+            for size in design.sizes:
+                seed = zlib.crc32(f"{design.asked}, {design.whom}, {size}".encode())
+                jobs[pool.submit(_few.measured, at, size, max(20, round(share * design.sets)), seed)] = design, size
+    for job in as_completed(jobs):
+        design, size = jobs[job]
+        kept[design.asked, design.whom, size] = {"asked": design.asked, "whom": design.whom, "counted": design.counted, "size": size} | job.result()
+    order = [(design.asked, design.whom, size) for design in _few.DESIGNS for size in design.sizes]
+    FEW.write_text("[\n" + ",\n".join(json.dumps(kept[key]) for key in order if key in kept) + "\n]\n", encoding="utf-8")
+
+
 def main() -> None:
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     chosen = [at for at, case in enumerate(CASES) if not sys.argv[2:] or any(word in f"{case[0]}, {case[1]}" for word in sys.argv[2:])]
     os.environ["OMP_NUM_THREADS"] = "1"
     rows = written()
     with ProcessPoolExecutor(2) as pool:
+        few(pool, sys.argv[2:], share)
         jobs = [pool.submit(run, alike, max(20, round(share * CASES[alike[0]][3]))) for alike in made_alike(chosen)]
         for job in as_completed(jobs):
             for case, (percent, many) in job.result().items():

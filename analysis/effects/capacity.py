@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.scoring import WHO, Scored
-from ..means.bootstrap import LEVEL, RESAMPLES, estimate_pooled
+from ..means.bootstrap import LEVEL, estimate_pooled
 from ..means.cell_means import Cells, Sums, unit_sums
 from .curves import CURVE_COLUMNS, curve_frame, summary
 
@@ -71,7 +71,7 @@ def capacity_sums(scored: Scored, who: Sequence[str] = WHO) -> dict[str, Sums]:
     return {"": unit_sums(Scored(items.assign(_positive=positive.astype(float)), scored.intrusions, ()), ("set_size", "changed"), who=who, value="_positive")}
 
 
-def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
     """K by set size, one row for each formula, from the cells of :func:`capacity_sums`.
 
     Where an answerer is several people (or a machine has many sessions), K is taken of each and averaged. Where units are trials, hits and false alarms are
@@ -89,11 +89,11 @@ def capacity_of(cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: 
         counts = {name: sum(int(column[number]) for number in numbers) for name, column in answers.counts.items() if name != "oracle"}
         head |= counts | {"oracle": any(bool(answers.counts["oracle"][number]) for number in numbers), "chance": 0.0}
         for formula in FORMULAS:
-            rows.append(head | {"formula": formula} | _k(formula, key[-1], answers, pair, level, resamples, seed))
+            rows.append(head | {"formula": formula} | _k(formula, key[-1], answers, pair, level))
     return curve_frame(rows, [*keys[:-1], "formula", "set_size", *(name for name in CURVE_COLUMNS if name not in WHO)])
 
 
-def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: float, resamples: int, seed: int) -> dict[str, Any]:
+def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: float) -> dict[str, Any]:
     function = pashler_k if formula == "Pashler" else cowan_k
     nothing = {"unit": "", "n_units": 0, "mean": np.nan, "sem": np.nan, "low": np.nan, "high": np.nan, "interval": "none"}
     if len(pair) < 2:
@@ -108,8 +108,7 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
         without = cells.trials[pair[False]][theirs]
         values = np.asarray(function(np.full(len(shared), size), signals[mine], others[theirs], without))
         unknown = float(np.mean(others[theirs] ** (without + 1))) if len(shared) else 1.0
-        row = summary(values, unit, level=level, resamples=resamples, seed=seed, proportion=False)
-        return _judged(row, formula, size, unknown)
+        return _judged(over_units(values, unit, size, level), formula, size, unknown)
     times = np.concatenate([cells.many[pair[True]], cells.many[pair[False]]])
     counts = np.zeros((len(signals) + len(others), 4))
     counts[: len(signals), 0], counts[: len(signals), 1] = signals, 1
@@ -119,7 +118,7 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(function(size, sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3], sums[:, 3]))
 
-    result = estimate_pooled(counts, statistic, many=times, level=level, resamples=resamples, seed=seed)
+    result = estimate_pooled(counts, statistic, many=times, level=level)
     note = "" if result.interval != "none" else f"no spread over {result.n} trials: no interval"
     row = {"unit": unit, "n_units": result.n, "mean": result.mean, "sem": result.sem, "low": result.low, "high": result.high, "interval": result.interval}
     alarms = float(np.average(others, weights=cells.many[pair[False]]))
@@ -128,6 +127,14 @@ def _k(formula: str, size: float, cells: Cells, pair: dict[bool, int], level: fl
         row |= {"low": float(function(size, seen, alarms, trials[False])), "high": max(float(size), result.mean), "interval": "exact"}
         note = ""
     return _judged(row | {"note": note}, formula, size, alarms ** (trials[False] + 1))
+
+
+def over_units(values: np.ndarray, unit: str, size: float, level: float = LEVEL) -> dict[str, Any]:
+    """The mean K over people or sessions. It is a share of the items, which nobody exceeds: where most are held, its interval is that of a share
+    (Student's held about 90 of 100 where nearly all are held), and else Student's, since K may be below 0.
+    """
+    row: dict[str, Any] = summary(values / size, unit, level=level, proportion=float(np.nanmean(values)) > size / 2 if np.isfinite(values).any() else False)
+    return row | {name: size * float(row[name]) for name in ("mean", "sem", "low", "high")}
 
 
 def _judged(row: dict[str, Any], formula: str, size: float, unknown: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...core.errors import SpanLabError
 from ..data.coding import decoded
 from ..data.ratings import in_steps
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from ..stats.rated_detection import ENOUGH, LEAST_LEVELS, RatingCounts, UnequalVariance, area_under_curve, fit_unequal_variance
 from .conditions import question_of
@@ -167,9 +167,7 @@ def _measures_of(fitted: UnequalVariance, forced: bool) -> dict[str, Any]:
     }
 
 
-def roc_over_people(
-    table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> pd.DataFrame:
+def roc_over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
     """Means over several people of each person's measures, with intervals over people; ``participant`` says how many they are.
 
     A measure is averaged over the people who have a value.
@@ -186,8 +184,6 @@ def roc_over_people(
         measures={name: "auc" in name for name in _MEASURED},
         further=lambda people: {"criteria": ""},
         level=level,
-        resamples=resamples,
-        seed=seed,
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from ..stats.mixture import COMPONENTS, ENOUGH, Mixture, Model, circular_mean_sd, fit_mixture, mixture_limits
 
@@ -133,9 +133,7 @@ def other_errors(answered: pd.DataFrame) -> np.ndarray | None:
     return given[:, None] - values
 
 
-def errors_over_people(
-    table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> pd.DataFrame:
+def errors_over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
     """Means over several people of each person's measures and fits, with intervals over people; ``participant`` says how many they are.
 
     A measure is averaged over the people who have a value.
@@ -157,8 +155,6 @@ def errors_over_people(
         measures={name: "_p_" in name for name in _FITTED},
         further=further,
         level=level,
-        resamples=resamples,
-        seed=seed,
     )
 
 

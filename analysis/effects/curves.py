@@ -1,7 +1,7 @@
 """Curve tables: accuracy by serial position, by set size and overall; primacy and recency; intrusions. Pure functions of the response table.
 
 Averages are taken first within each trial, then within each participant, then across participants, so long lists and long sessions do not outweigh short ones.
-The units of standard errors and bootstrap intervals are the participants when an agent is several people, the sessions when a machine has taken ten or more,
+The units of standard errors and intervals are the participants when an agent is several people, the sessions when a machine has taken several,
 and else the trials; never the rows within a trial.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data.coding import groups
 from ..data.scoring import WHO, Scored, plural, score_table
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, estimate
+from ..means.bootstrap import FEW, LEVEL, estimate
 from ..means.cell_means import Cells, unit_means
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ def accuracy(
     *,
     who: Sequence[str] = WHO,
     level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Proportion correct per cell.
 
@@ -47,7 +45,7 @@ def accuracy(
         ``who``, ``by``, then the rest of :data:`CURVE_COLUMNS`, one row per cell that has items. ``mean``, ``sem``, ``low``, ``high``
         and ``chance`` are proportions.
     """
-    return averages(responses, by, who=who, level=level, resamples=resamples, seed=seed)
+    return averages(responses, by, who=who, level=level)
 
 
 def averages(
@@ -57,19 +55,17 @@ def averages(
     who: Sequence[str] = WHO,
     value: str = "correct",
     level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """The mean of a column per cell, such as ``rt_ms``; for ``correct`` this is :func:`accuracy`. Rows without a value are in no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
-    return averages_of(unit_means(scored, by, who=who, value=value), value, level=level, resamples=resamples, seed=seed)
+    return averages_of(unit_means(scored, by, who=who, value=value), value, level=level)
 
 
-def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL) -> pd.DataFrame:
     """The table of :func:`averages` from units in cells."""
     rows = []
     for number, key in enumerate(cells.keys.to_dict("records")):
-        row = key | summary_of(cells, number, level=level, resamples=resamples, seed=seed, proportion=value == "correct")
+        row = key | summary_of(cells, number, level=level, proportion=value == "correct")
         row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
         rows.append(row)
     return curve_frame(rows, [*cells.keys.columns, *(name for name in CURVE_COLUMNS if name not in WHO)])
@@ -80,9 +76,7 @@ def overall(responses: pd.DataFrame | Scored, **options: object) -> pd.DataFrame
     return accuracy(responses, (), **options)  # type: ignore[arg-type]
 
 
-def primacy_recency(
-    responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> pd.DataFrame:
+def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WHO, level: float = LEVEL) -> pd.DataFrame:
     """Primacy and recency: how much better the first and the last item of a list are recalled than its middle.
 
     SpanLab's own simple indices of the two ends of the serial position curve (described by Murdock, 1962, Journal of Experimental Psychology 64, 482-488)::
@@ -105,7 +99,7 @@ def primacy_recency(
     columns = [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"]
     ends = Scored(list_ends(scored.items), scored.intrusions, ())
     for index in ("primacy", "recency"):
-        tables.append(averages(ends, ("list_length",), who=who, value=index, level=level, resamples=resamples, seed=seed).assign(index=index))
+        tables.append(averages(ends, ("list_length",), who=who, value=index, level=level).assign(index=index))
     table = pd.concat(tables, ignore_index=True).sort_values([*keys, "index"], kind="stable", ignore_index=True)
     return table[columns]
 
@@ -172,12 +166,10 @@ def summary(
     *,
     many: np.ndarray | None = None,
     level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
     proportion: bool = True,
 ) -> dict[str, object]:
     """Mean, s.e.m. and interval of the units of one cell, with a note where there is something to say about them."""
-    result = estimate(values, many=many, proportion=proportion, level=level, resamples=resamples, seed=seed)
+    result = estimate(values, many=many, proportion=proportion, level=level)
     note = ""
     if not told_apart and unit == "trial":
         note, unit, result = "no trial numbers: no interval", "", estimate([float(np.average(values, weights=many))] if len(values) else [])

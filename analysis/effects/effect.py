@@ -65,8 +65,6 @@ def sources(paradigm: str) -> list[tuple[str, str]]:
     return list(published(paradigm)[["study", "source"]].drop_duplicates().itertuples(index=False, name=None))
 
 
-#: A mean needs no bootstrap.
-_ROUGH = 2
 #: Names of conditions in the order in which figures show them.
 Order = tuple[str, ...]
 
@@ -216,7 +214,7 @@ class Effect:
         ----------
         responses : a response table, or one that :func:`.score_table` has sorted
         human : name of the published human data that belong to it; the paradigm's name when not given, no people when empty
-        options : ``who``, ``level``, ``resamples`` and ``seed``, as in :func:`.accuracy`
+        options : ``who`` and ``level``, as in :func:`.accuracy`
 
         Returns
         -------
@@ -249,9 +247,9 @@ class Effect:
         return table
 
     def means(self, scored: Scored, paradigm: str, *, human: str | None = None) -> pd.DataFrame:
-        """:meth:`table` where only the means are needed: intervals may be rough. A table that was computed before is used again."""
+        """The tidy table, as of :meth:`table`; one that was computed before is used again."""
         made = scored.known.get(("table", self, paradigm, human))
-        return self.table(scored, paradigm, human=human, resamples=_ROUGH) if made is None else made.copy()
+        return self.table(scored, paradigm, human=human) if made is None else made.copy()
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """Notes on a table: items in no cell, few units, missing people."""

@@ -18,7 +18,7 @@ from ...core.agent_kinds import KINDS as AGENT_KINDS
 from ...core.errors import SpanLabError
 from ..data.coding import groups
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from .transforms import TRIAL
 
@@ -196,9 +196,7 @@ def reaction_times(
     return pd.DataFrame(rows, columns=[*keys, *MEASURE_COLUMNS])
 
 
-def over_people(
-    table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> pd.DataFrame:
+def over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequence[str] = (), level: float = LEVEL) -> pd.DataFrame:
     """Means over several people of each person's fit, with intervals over people; ``participant`` says how many they are.
 
     Parameters
@@ -213,6 +211,4 @@ def over_people(
         measures=dict.fromkeys(_PARAMETERS, False),
         further=lambda people: {name: float(people[name].mean()) for name in ("mean", "median", "sd")},
         level=level,
-        resamples=resamples,
-        seed=seed,
     )

@@ -23,9 +23,9 @@ import numpy as np
 
 from ..data.coding import decoded
 from ..data.scoring import WHO, Scored, plural
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES
+from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, Sums, unit_sums
-from ..means.contrasts import Contrast, contrast
+from ..means.contrasts import Contrast, contrast, questions_of
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS, thinned_z
 from .curves import CURVE_COLUMNS, curve_frame, summary, summary_of
 
@@ -96,7 +96,7 @@ class Sensitivity:
         """The sums in each cell of a table, or of a part of one."""
         return {"": unit_sums(scored, (*self._by, "signal"), who=who, value="signal_response")}
 
-    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+    def table(self, cells: Mapping[str, Cells], *, level: float = LEVEL) -> pd.DataFrame:
         """The measures of every cell, from the cells of :meth:`sums`."""
         answers = cells[""]
         rows: list[dict[str, Any]] = []
@@ -110,13 +110,7 @@ class Sensitivity:
                 counts[name] = self._mean(answers, pair, what)
             for measure in self.measures:
                 measure_column = {"measure": measure} if "measure" in self.by else {}
-                rows.append(
-                    head
-                    | counts
-                    | measure_column
-                    | {"chance": _NOTHING.get(measure, math.nan)}
-                    | self._estimate(answers, pair, measure, level, resamples, seed)
-                )
+                rows.append(head | counts | measure_column | {"chance": _NOTHING.get(measure, math.nan)} | self._estimate(answers, pair, measure, level))
         columns = [*(name for name in heads if name in WHO), *self.by, *(name for name in CURVE_COLUMNS if name not in WHO), *RATES]
         return curve_frame(rows, columns)
 
@@ -137,19 +131,19 @@ class Sensitivity:
             pairs_of_cells.setdefault(tuple(key[name] for name in names), [-1, -1])[0 if key["signal"] else 1] = number
         return {key: (one, other) for key, (one, other) in pairs_of_cells.items()}
 
-    def _estimate(self, cells: Cells, pair: tuple[int, int], measure: str, level: float, resamples: int, seed: int) -> dict[str, Any]:
+    def _estimate(self, cells: Cells, pair: tuple[int, int], measure: str, level: float) -> dict[str, Any]:
         nothing = {"unit": "", "n_units": 0, "mean": math.nan, "sem": math.nan, "low": math.nan, "high": math.nan, "interval": "none"}
         if min(pair) < 0:
             return nothing | {"note": f"only one of the two answers was ever right: no {measure}"}
         unit = cells.unit[pair[0]]
         if unit != "trial":
             values, _ = self.each(cells, pair, measure)
-            return summary(values, unit, level=level, resamples=resamples, seed=seed, proportion=measure in ("hits", "false alarms"))
+            return summary(values, unit, level=level, proportion=measure in ("hits", "false alarms"))
         told_apart = bool(cells.told_apart[list(pair)].all())
         if measure in ("hits", "false alarms"):
             cell = pair[measure != "hits"]
-            return summary_of(cells, cell, level=level, resamples=resamples, seed=seed)
-        contrast_ = self.weighted(cells, [pair], np.ones(1), measure, level=level, resamples=resamples, seed=seed)
+            return summary_of(cells, cell, level=level)
+        contrast_ = self.weighted(cells, [pair], np.ones(1), measure, level=level)
         low, high = contrast_.ends() if told_apart else (math.nan, math.nan)
         note = "" if low == low else "no trial numbers: no interval" if not told_apart else f"no spread over {contrast_.n} trials: no interval"
         note = note or (f"only {plural(contrast_.n, 'trial')}: rough interval" if contrast_.n < FEW else "")
@@ -172,7 +166,7 @@ class Sensitivity:
         shared, mine, theirs = np.intersect1d(cells.ids[one], cells.ids[other], return_indices=True)
         counts = []
         for cell, at in ((one, mine), (other, theirs)):
-            n = cells.trials[cell][at] * _questions(cells, cell)
+            n = cells.trials[cell][at] * questions_of(cells, cell)
             counts += [cells.values[cell][at] * n, n]
         return counts, shared
 
@@ -183,7 +177,7 @@ class Sensitivity:
             if min(pair) < 0:
                 continue
             trial = cells.unit[pair[0]] == "trial"
-            numbers = [np.array([cells.many[cell].sum() * _questions(cells, cell)]) for cell in pair] if trial else self._counts(cells, pair)[0][1::2]
+            numbers = [np.array([cells.many[cell].sum() * questions_of(cells, cell)]) for cell in pair] if trial else self._counts(cells, pair)[0][1::2]
             for kind, of_kind in enumerate(numbers):
                 if len(of_kind):
                     fewest[kind], most[kind] = min(fewest[kind], float(of_kind.min())), max(most[kind], float(of_kind.max()))
@@ -205,8 +199,6 @@ class Sensitivity:
         *,
         at: Numbers | None = None,
         level: float = LEVEL,
-        resamples: int = RESAMPLES,
-        seed: int = 0,
     ) -> Contrast:
         """A weighted sum of a measure over some places: of people's own values, or of summed answers.
 
@@ -217,12 +209,12 @@ class Sensitivity:
         at = at or self.asked(cells, pairs)[0]
         if cells.unit[pairs[0][0]] != "trial":
             measured = [self.each(cells, pair, measure, at) for pair in pairs]
-            return contrast([values for values, _ in measured], [ids for _, ids in measured], weights, level=level, resamples=resamples, seed=seed)
+            return contrast([values for values, _ in measured], [ids for _, ids in measured], weights, level=level)
         numbers = [number for pair in pairs for number in pair]
         ids = np.unique(np.concatenate([cells.ids[number] for number in numbers]))
         counts, many = np.zeros((len(ids), 2 * len(numbers))), np.zeros(len(ids), np.int64)
         for place, number in enumerate(numbers):
-            row, n = np.searchsorted(ids, cells.ids[number]), _questions(cells, number)
+            row, n = np.searchsorted(ids, cells.ids[number]), questions_of(cells, number)
             counts[row, 2 * place], counts[row, 2 * place + 1], many[row] = cells.values[number] * n, n, cells.many[number]
         _, strata = np.unique(counts[:, 1::2] > 0, axis=0, return_inverse=True)  # which questions a trial has is not an accident
         n = int(many.sum())
@@ -230,7 +222,7 @@ class Sensitivity:
         value = float(sum(weight * function(*sums[4 * place : 4 * place + 4]) for place, weight in enumerate(weights)))
         varies = n > 1 and bool(((sums[::2] > 0) & (sums[::2] < sums[1::2])).any()) and math.isfinite(value)
         se = self._standard_error(counts, many, weights, measure, at) if varies else math.nan
-        return Contrast(value, se, max(1.0, n - 1.0 - int(strata.max(initial=0))), n, 0, None, level)
+        return Contrast(value, se, max(1.0, n - 1.0 - int(strata.max(initial=0))), n, 0, level)
 
     def _standard_error(self, counts: np.ndarray, many: np.ndarray, weights: np.ndarray, measure: str, at: Numbers) -> float:
         """Of a weighted sum of z-scores of corrected rates, from what each trial adds to it; the added halves are counted as two answers more.
@@ -275,8 +267,3 @@ class Sensitivity:
             return np.asarray(one * hit + other * alarm)
 
         return of
-
-
-def _questions(cells: Cells, cell: int) -> float:
-    """How many questions of a cell a trial has."""
-    return float(cells.counts["n_items"][cell]) / max(1, int(cells.counts["n_trials"][cell])) if cells.counts["n_trials"][cell] else 1.0

@@ -8,7 +8,7 @@ all conditions (Wilcoxon's for two).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy as np
 from typing_extensions import override
 
 from ..data.scoring import WHO, Scored, plural, score_table
-from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
 from ..stats.margins import bayes_factor_of
@@ -38,7 +38,7 @@ _FEWEST_UNEQUAL = 8
 MOST_PANELS = 4
 
 
-def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL) -> pd.DataFrame:
     """For each answerer and panel of an effect: its slope (per unit of its axis) or its differences, with interval and test.
 
     Returns
@@ -56,13 +56,11 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
             for name, weight in _weights(effect, line).items():
                 numbers, weights = [line[place] for place in weight], np.array(list(weight.values()))
                 head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
-                rows.append(head | source.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
+                rows.append(head | source.row(numbers, weights, level))
     return pd.DataFrame(rows, columns=columns)
 
 
-def between_panels(
-    effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> pd.DataFrame:
+def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL) -> pd.DataFrame:
     """For each answerer and pair of panels: how much their means differ over the conditions that both have, and (along numbers) their slopes.
 
     Returns
@@ -96,7 +94,7 @@ def between_panels(
                         "conditions": len(both),
                         "omnibus_p": math.nan,
                     }
-                    rows.append(head | source.row(numbers, weights, {"level": level, "resamples": resamples, "seed": seed}))
+                    rows.append(head | source.row(numbers, weights, level))
     return pd.DataFrame(rows, columns=[*WHO, *TREND_COLUMNS])
 
 
@@ -130,9 +128,10 @@ class _Averages:
     def omnibus(self, places: Sequence[Any]) -> float:
         return _omnibus(self.cells, places)
 
-    def row(self, places: Sequence[Any], weights: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
+    def row(self, places: Sequence[Any], weights: np.ndarray, level: float) -> dict[str, Any]:
         guessing = float(weights @ self.cells.chance[list(places)]) if self.effect.value == "correct" else 0.0
-        return _row(contrast_of(self.cells, places, weights, **options), guessing, self.cells, places)
+        shares = self.effect.value == "correct"
+        return _row(contrast_of(self.cells, places, weights, shares=shares, level=level), guessing, self.cells, places)
 
 
 @dataclass(frozen=True)
@@ -169,8 +168,8 @@ class _Detected(_Averages):
         return _of_shared([self._of.each(self.cells, pair, self.measure, at) for pair in places])
 
     @override
-    def row(self, places: Sequence[Any], weights: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
-        weighted = self._of.weighted(self.cells, places, weights, self.measure, **options)
+    def row(self, places: Sequence[Any], weights: np.ndarray, level: float) -> dict[str, Any]:
+        weighted = self._of.weighted(self.cells, places, weights, self.measure, level=level)
         row = _row(weighted, 0.0, self.cells, [number for pair in places for number in pair])
         compared_at = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
         if compared_at and row["unit"] != "trial" and row["n_units"] < _FEWEST_UNEQUAL:
@@ -197,15 +196,16 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
     if unit == "trial" and not cells.told_apart[list(numbers)].all():
         return row | {"unit": "", "omnibus_p": math.nan, "note": "no trial numbers: no interval, no test"}
     if not estimate.se > 0:
-        return row | {
-            "note": f"no spread over {plural(estimate.n, unit)}: no interval, no test" if estimate.n > len(numbers) else "too few units: no interval, no test"
-        }
+        why = f"no spread over {plural(estimate.n, unit)}"
+        if estimate.lone:
+            why = f"one {unit}" if estimate.n == 1 else f"{'a condition has' if estimate.lone == 1 else f'{estimate.lone} conditions have'} only one {unit}"
+        return row | {"note": f"{why}: no interval, no test"}
     row |= {"se": estimate.se, "df": estimate.df}
     if not math.isnan(guessing):
         row |= estimate.against(guessing)
         row["bf10"] = bayes_factor_of(row["t"], estimate.sizes)
     row["low"], row["high"] = estimate.ends()
-    return row | {"note": "" if not estimate.lone else "a unit alone in its conditions: the interval is too narrow"}
+    return row | {"note": ""}
 
 
 def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:

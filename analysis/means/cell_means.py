@@ -16,7 +16,6 @@ import numpy as np
 
 from ..data.coding import coded, first_rows, groups, packed
 from ..data.scoring import WHO, Scored
-from .bootstrap import FEW
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -267,8 +266,8 @@ def unit_means(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = W
 def together(parts: Sequence[Sums]) -> Cells:
     """The cells of a whole table from the sums of its parts.
 
-    Units are the participants where an answerer is several people; the sessions where a machine has taken ten or more; else the trials. They are chosen over
-    all rows of an answerer, so they are the same in every cell.
+    Units are the participants where an answerer is several people; the sessions where a machine has taken several (seeds of a network, for one) that share a
+    cell; else the trials. They are chosen over all rows of an answerer, so they are the same in every cell.
 
     Parameters
     ----------
@@ -281,9 +280,9 @@ def together(parts: Sequence[Sums]) -> Cells:
     number = {key: place for place, key in enumerate(keys)}
     moved = [np.array([number[key] for key in part.keys], dtype=np.int64) for part in parts]
     columns = {name: pd.Series([key[at] for key in keys], dtype=object).infer_objects() for at, name in enumerate(names)}
-    units = _units(parts)
-    unit: list[UnitName] = [units[key[:who]] for key in keys]
     groups = _groups(parts, moved)
+    units = _units(parts, groups, keys)
+    unit: list[UnitName] = [units[key[:who]] for key in keys]
     patterns = _patterns([part.patterns for part in parts], moved)
     told_apart = np.ones(len(keys), bool)
     counts: dict[str, np.ndarray] = {name: np.zeros(len(keys), np.int64) for name in ("n_trials", "n_items", "n_omitted", "n_invalid", "oracle")}
@@ -303,16 +302,16 @@ def together(parts: Sequence[Sums]) -> Cells:
     return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, trials, chance, unit, told_apart, counts)
 
 
-def _units(parts: Sequence[Sums]) -> dict[tuple[Any, ...], UnitName]:
+def _units(parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], UnitName]:
+    """The units of each answerer. Sessions of one machine that have no cell in common are like one session: nothing tells how much they differ."""
     people: dict[tuple[Any, ...], set[str]] = {}
-    sessions: dict[tuple[Any, ...], set[str]] = {}
     for part in parts:
-        for answerer, participant, session in part.answerers:
+        for answerer, participant, _ in part.answerers:
             people.setdefault(answerer, set()).update({participant} - {""})
-            sessions.setdefault(answerer, set()).update({session} - {""})
+    sessions = groups.loc[groups["session"] > 0].groupby("cell")["session"].nunique()
+    often = {keys[int(cell)][: parts[0].who] for cell in sessions.index[sessions > 1]}
     return {
-        answerer: "participant" if len(persons) > 1 else "session" if not persons and len(sessions[answerer]) >= FEW else "trial"
-        for answerer, persons in people.items()
+        answerer: "participant" if len(persons) > 1 else "session" if not persons and answerer in often else "trial" for answerer, persons in people.items()
     }
 
 

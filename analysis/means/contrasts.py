@@ -1,20 +1,21 @@
-"""Weighted sums of the means of cells (a slope, a mean, a difference), with standard error, t-test and bootstrap, whatever units the cells share."""
+"""Weighted sums of the means of cells (a slope, a mean, a difference), with standard error, t-test and interval, whatever units the cells share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .bootstrap import LEVEL, RESAMPLES
+from .bootstrap import LEVEL, share_limits
 from .cell_means import Cells
 
-_CHUNK = 4_000_000
-#: Whole numbers below 2 to this power are exact in floating point.
-_BITS = 50
+#: Below this many right or wrong answers in a cell the spread between units tells too little: there shares have the standard error of independent answers at
+#: least (see the table of coverage in ``docs/statistics.md``).
+_RARE = 10
+#: Units whose cells are counted at a time.
+_CHUNK = 100_000
 
 
 @dataclass(frozen=True)
@@ -25,20 +26,20 @@ class Contrast:
     ----------
     value, se, df : the sum, its standard error and its degrees of freedom (after Satterthwaite); NaN where undefined
     n : units that enter it
-    lone : units that are alone in their set of cells, so that their spread is unknown and counted as 0
-    draws : bootstrap values, None where nothing can vary, and where the standard error alone says how sure it is
+    lone : cells with a single unit, whose spread is unknown; with any, there is no standard error
     level : of confidence
     sizes : how many units there are, where each is in all cells; how many in each of two cells that have none in common; empty for any other pattern
+    share : whether it is a mean of shares, which lies within 0 and 1
     """
 
     value: float
     se: float
     df: float
     n: int
-    lone: int
-    draws: np.ndarray | None
-    level: float
+    lone: int = 0
+    level: float = LEVEL
     sizes: tuple[int, ...] = ()
+    share: bool = False
 
     def against(self, expected: float) -> dict[str, float]:
         """Two-tailed t-test against a value: ``t``, ``df`` and ``p``."""
@@ -47,32 +48,93 @@ class Contrast:
         t = (self.value - expected) / self.se
         return {"t": t, "df": self.df, "p": float(2 * stdtr(self.df, -abs(t)))}
 
-    def ends(self) -> tuple[float, float]:
-        """The interval: of its bootstrap values, or where there are none Student's; NaN without a standard error."""
+    def ends(self, level: float | None = None) -> tuple[float, float]:
+        """The interval: of a mean of shares :func:`.share_limits`, else Student's, which holds 0 where the t-test against 0 does not reject; NaN without a
+        standard error.
+        """
         from scipy.special import stdtrit
 
-        if self.draws is not None:
-            return self.limits(self.draws)
-        reach = float(stdtrit(min(self.df, 1e9), (1 + self.level) / 2)) * self.se
+        level = self.level if level is None else level
+        if self.share:
+            return share_limits(self.value, self.se, self.df, self.n, level)
+        reach = float(stdtrit(min(self.df, 1e9), (1 + level) / 2)) * self.se if self.se > 0 else math.nan
         return self.value - reach, self.value + reach
 
-    def limits(self, draws: np.ndarray) -> tuple[float, float]:
-        """The expanded percentile interval of bootstrap values (of this contrast, or of something made of it)."""
-        from scipy.special import ndtr, stdtrit
 
-        draws = draws[np.isfinite(draws)]
-        if len(draws) < 2:
-            return math.nan, math.nan
-        df = min(self.df, 1e9)
-        tail = float(ndtr(-math.sqrt((df + 1) / df) * stdtrit(df, (1 + self.level) / 2)))
-        low, high = np.quantile(draws, [tail, 1 - tail])
-        return float(low), float(high)
+@dataclass(frozen=True)
+class Apart:
+    """The difference of two weighted sums that have no unit in common, or of one and a number that has no spread.
+
+    Parameters
+    ----------
+    first, second : the difference is the first minus the second
+    """
+
+    first: Contrast
+    second: Contrast | float
+
+    @property
+    def value(self) -> float:
+        return self.first.value - (self.second.value if isinstance(self.second, Contrast) else self.second)
+
+    def ends(self, level: float = LEVEL) -> tuple[float, float]:
+        """The interval: each end is as far away as the ends of both intervals together, the root of the sum of squares (Zou & Donner, 2008, Statistics in
+        Medicine 27, 1693-1702); NaN where one of them has none.
+
+        Satterthwaite's degrees of freedom hold too little where three people are beside many answers of a machine; these ends do not need them.
+        """
+        low, high = self.first.ends(level)
+        down, up = self.first.value - low, high - self.first.value
+        if isinstance(self.second, Contrast):
+            low, high = self.second.ends(level)
+            down, up = math.hypot(down, high - self.second.value), math.hypot(up, self.second.value - low)
+        return self.value - down, self.value + up
+
+    def p(self, expected: float = 0.0) -> float:
+        """Two-sided p against a value: 1 minus the level of the interval that ends there; NaN without an interval."""
+        if math.isnan(self.ends()[0]):
+            return math.nan
+        low, high = -700.0, 0.0  # of the logarithm of p
+        for _ in range(60):
+            middle = (low + high) / 2
+            ends = self.ends(-math.expm1(middle))
+            low, high = (low, middle) if not ends[0] <= expected <= ends[1] else (middle, high)
+        return math.exp(high)
 
 
-def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, **options: Any) -> Contrast:
-    """A weighted sum of the means of some cells; see :func:`contrast`."""
+def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, shares: bool = False, level: float = LEVEL) -> Contrast:
+    """A weighted sum of the means of some cells; see :func:`contrast`.
+
+    Parameters
+    ----------
+    shares : whether they are shares of right answers
+    """
     picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
-    return contrast(picked[0], picked[1], weights, many=picked[2], **options)
+    least = _least_variance(cells, numbers, weights) if shares else 0.0
+    is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
+    return contrast(picked[0], picked[1], weights, many=picked[2], level=level, least=0.0 if is_mean else least, share=is_mean)
+
+
+def _least_variance(cells: Cells, numbers: Sequence[int], weights: np.ndarray) -> float:
+    """The variance of a weighted sum of shares if all answers were independent, with one right and one wrong answer more in each cell; 0 where no cell has few
+    right or few wrong answers.
+
+    Of people who were nearly always right a few may happen to have made as many mistakes as one another, which says little about how much people differ.
+    """
+    rare, variance = False, 0.0
+    for number, weight in zip(numbers, weights, strict=True):
+        many, mean = cells.many[number], cells.mean(number) if len(cells.values[number]) else 0.0
+        answers = float(many.sum()) ** 2 / float((many / (cells.trials[number] * questions_of(cells, number))).sum()) if len(many) else 1.0
+        rare |= bool(weight) and min(mean, 1 - mean) * answers < _RARE
+        share = (mean * answers + 1) / (answers + 2)
+        variance += weight**2 * share * (1 - share) / answers
+    return variance if rare else 0.0
+
+
+def questions_of(cells: Cells, number: int) -> float:
+    """How many questions a trial of a cell has."""
+    trials = int(cells.counts["n_trials"][number])
+    return float(cells.counts["n_items"][number]) / trials if trials else 1.0
 
 
 def contrast(
@@ -82,76 +144,71 @@ def contrast(
     *,
     many: Sequence[np.ndarray] | None = None,
     level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    least: float = 0.0,
+    share: bool = False,
 ) -> Contrast:
     """``sum of weight x mean of the cell``.
 
-    Units that are in the same cells (a person in all of them, a trial in all positions of its list) form a stratum. Each unit adds ``weight x value / n``
-    of its cells to the sum; the spread of what units add is taken within strata, so that what a unit does in one cell may go with what it does in another.
-    For units that are in all cells the test is the one-sample t-test of their own contrasts, for two cells without common units it is Welch's.
+    What a unit (a person, a trial) adds to the sum are its distances from the means of its cells, so that what it does in one cell may go with what it does in
+    another, and a unit may lack cells. The variance is that of Bell and McCaffrey (2002, Survey Methodology 28, 169-181) with units as clusters; so are the
+    degrees of freedom of cells that some units lack, and of sets of cells without a common unit Satterthwaite's. For units that are in all cells the test is
+    the one-sample t-test of their own contrasts, for two cells without common units it is Welch's.
 
     Parameters
     ----------
     values, ids : of each cell, the values of its units and the units' numbers, as in :class:`.Cells`
-    weights : of the cells
+    weights : of the cells; those of weight 0 say nothing about the spread
     many : of each cell, how many units each of its entries stands for (the same in all cells); one when not given
+    least : below which the variance is not taken to be
+    share : whether it is a mean of shares
     """
     import pandas as pd
 
     if not values or any(not len(cell) for cell in values):
-        return Contrast(math.nan, math.nan, math.nan, 0, 0, None, level)
+        return Contrast(math.nan, math.nan, math.nan, 0, level=level)
     times = [np.ones(len(cell), np.int64) for cell in values] if many is None else [np.asarray(one, np.int64) for one in many]
     number, unit = pd.factorize(np.concatenate(ids))
-    adds = np.concatenate([weight * np.asarray(cell, float) / one.sum() for weight, cell, one in zip(weights, values, times, strict=True)])
-    added = np.bincount(number, weights=adds, minlength=len(unit))
     where = np.repeat(np.arange(len(values)), [len(cell) for cell in values])
-    stratum = _alike(number, where, len(unit))
     copies = np.empty(len(unit), np.int64)
     copies[number] = np.concatenate(times)
-    size = np.bincount(stratum, weights=copies).astype(np.int64)
-    mean = np.bincount(stratum, weights=copies * added) / size
-    square = np.bincount(stratum, weights=copies * (added - mean[stratum]) ** 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(size > 1, size * square / (size - 1), 0.0)
-    parts[parts < 1e-24] = 0.0
-    variance = float(parts.sum())
-    real = parts > 0
-    df = variance**2 / float((parts[real] ** 2 / (size[real] - 1)).sum()) if variance else math.nan
-    draws = _draws(added, copies, stratum, size, resamples, seed) if variance else None
-    plain = len(size) == 1 or (len(size) == len(values) == 2 and len(number) == len(unit))
-    sizes = tuple(int(one) for one in size) if plain else ()
-    return Contrast(float(copies @ added), math.sqrt(variance), df, int(copies.sum()), int((size == 1).sum()), draws, level, sizes)
+    size = np.array([one.sum() for one in times])
+    means = np.array([float(np.asarray(cell, float) @ one) for cell, one in zip(values, times, strict=True)]) / size
+    value, n, asked = float(weights @ means), int(copies.sum()), np.flatnonzero(weights)
+    lone = int((size[asked] == 1).sum())
+    if lone or not len(asked):
+        return Contrast(value, math.nan, math.nan, n, lone, level, share=share)
+    weight, size, kept = weights[asked], size[asked], np.asarray(weights)[where] != 0
+    entry, cell = number[kept], np.searchsorted(asked, where[kept])
+    there = np.zeros((len(unit), len(asked)), bool)
+    there[entry, cell] = True
+    both = np.zeros((len(asked), len(asked)))
+    for at in range(0, len(unit), _CHUNK):
+        both += (there[at : at + _CHUNK] * copies[at : at + _CHUNK, None]).T @ there[at : at + _CHUNK].astype(float)
+    away = (np.concatenate(values)[kept] - means[asked][cell]) * (weight / np.sqrt(size * (size - 1.0)))[cell]
+    sets = _sets(both > 0)
+    set_of_unit = np.zeros(len(unit), np.int64)
+    set_of_unit[entry] = sets[cell]
+    parts = np.bincount(set_of_unit, weights=copies * np.bincount(entry, weights=away, minlength=len(unit)) ** 2, minlength=len(asked))
+    real = np.flatnonzero(parts > 1e-24)
+    variance = float(parts[real].sum())
+    if not variance:
+        return Contrast(value, 0.0, math.nan, n, 0, level, share=share)
+    spread = sum(parts[one] ** 2 / _degrees(both[np.ix_(sets == one, sets == one)], weight[sets == one], size[sets == one]) for one in real)
+    whole, apart = bool((both == size[0]).all()), len(asked) == 2 and not both[0, 1]
+    sizes = (int(size[0]),) if whole else (int(size[0]), int(size[1])) if apart else ()
+    return Contrast(value, math.sqrt(max(variance, least)), float(variance**2 / spread), n, 0, level, sizes, share)
 
 
-def _alike(number: np.ndarray, where: np.ndarray, many: int) -> np.ndarray:
-    """The stratum of each unit: units that are in exactly the same cells share one."""
-    code = np.zeros(many, dtype=np.int64)
-    for start in range(0, int(where.max()) + 1, _BITS):
-        here = (where >= start) & (where < start + _BITS)
-        mask = np.bincount(number[here], weights=2.0 ** (where[here] - start), minlength=many)  # exact: a unit is in a cell once
-        _, inside = np.unique(mask, return_inverse=True)
-        code = np.unique(code * (int(inside.max(initial=0)) + 1) + inside, return_inverse=True)[1]  # in an order that does not depend on that of the units
-    return code
+def _sets(meet: np.ndarray) -> np.ndarray:
+    """The set of each cell: cells are in one set where they meet, or where each meets a third one."""
+    sets = np.arange(len(meet))
+    for _ in meet:
+        sets = np.array([sets[row].min() for row in meet])
+    return sets
 
 
-def _draws(added: np.ndarray, copies: np.ndarray, stratum: np.ndarray, size: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """Bootstrap values of the sum: units are drawn again within their strata; where there are very many different ones, sums are normal."""
-    random = np.random.RandomState(seed)
-    total = np.zeros(resamples)
-    for one in range(len(size)):
-        mine, times = added[stratum == one], copies[stratum == one]
-        distinct, where = np.unique(np.round(mine, 14), return_inverse=True)
-        counts = np.bincount(where, weights=times)
-        if len(distinct) == 1:
-            total += distinct[0] * size[one]
-        elif len(distinct) > 5000:
-            middle = float(times @ mine) / size[one]
-            spread = math.sqrt(float(times @ (mine - middle) ** 2) / size[one])
-            total += random.normal(float(times @ mine), math.sqrt(size[one]) * spread, size=resamples)
-        else:
-            share, step = counts / size[one], max(1, _CHUNK // len(distinct))
-            for done in range(0, resamples, step):
-                part = min(step, resamples - done)
-                total[done : done + part] += random.multinomial(int(size[one]), share, size=part) @ distinct
-    return total
+def _degrees(both: np.ndarray, weight: np.ndarray, size: np.ndarray) -> float:
+    """Degrees of freedom of the variance of a weighted sum of cells, for units that are independent and equally variable: n - 1 where all are in all cells."""
+    square = weight**2 / (size * (size - 1))
+    inner, outer = square * (1 - 1 / size), square / size
+    return float((weight**2 / size).sum() ** 2 / (inner @ both @ inner + outer @ (both * (both - 1.0)) @ outer))

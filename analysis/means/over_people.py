@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..data.scoring import plural
-from .bootstrap import FEW, LEVEL, RESAMPLES, estimate
+from .bootstrap import FEW, LEVEL, estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +22,6 @@ def means_over_people(
     measures: Mapping[str, bool],
     further: Callable[[pd.DataFrame], Mapping[str, Any]],
     level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Means over several people, with intervals over people; ``participant`` says how many they are, and ``note`` where they are few.
 
@@ -52,7 +50,7 @@ def means_over_people(
         for name, proportion in measures.items():
             values = group[name].dropna().to_numpy(float)
             if len(values) >= 2:
-                mean = estimate(values, proportion=proportion, level=level, resamples=resamples, seed=seed)
+                mean = estimate(values, proportion=proportion, level=level)
                 row |= {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}
                 fewest = min(fewest, len(values))
         measured = " for some of it" if fewest < len(group) else ""

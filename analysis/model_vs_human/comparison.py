@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Columns of :func:`distances`.
 COLUMNS = (*("paradigm", "effect", "agent", "against", "n_people", "n_points", "r", "r_low", "r_high", "ceiling_low", "ceiling_high", "rmse", "note"),)
-#: A mean needs no bootstrap here.
-_FEW = 2
 
 
 def distances(scored: Scored, human: Mapping[str, str] | None = None, against: str = "") -> pd.DataFrame:
@@ -56,7 +54,7 @@ def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd
     items = part.items[(part.items["agent"].astype(str) == agent) & (part.items["participant"].astype(str) != "")]
     if items["participant"].nunique() < 2:
         return None
-    return Crowd.of(averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value, resamples=_FEW), effect.by)
+    return Crowd.of(averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "participant"), value=effect.value), effect.by)
 
 
 def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:

@@ -14,9 +14,8 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed
 from ..effects.effect import Effect, published_curve, ready
 from ..effects.registry import EFFECTS
-from ..means.bootstrap import RESAMPLES
 from ..means.cell_means import Cells, place_of, unit_means
-from ..means.contrasts import Contrast, contrast_of
+from ..means.contrasts import Apart, Contrast, contrast_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Difference:
     note : why there is no interval
     share, share_low, share_high : the agent's own mean over these conditions
     people, people_low, people_high : people's
-    se, df : of the difference: its standard error and degrees of freedom; NaN where there are none
+    tested : what the interval and its tests are of
     """
 
     agent: str
@@ -51,14 +50,13 @@ class Difference:
     people: float = math.nan
     people_low: float = math.nan
     people_high: float = math.nan
-    se: float = math.nan
-    df: float = math.nan
+    tested: Apart | None = None
 
 
 def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
     """Differences from the people who were measured; where there are none, and for these people themselves, from published ones.
 
-    Conditions are those of the first effect that the paradigm shows. Intervals resample the units of both; published people have no spread, and add none.
+    Conditions are those of the first effect that the paradigm shows. Intervals are over the units of both; published people have no spread, and add none.
     """
     part = data.scored.parts[paradigm]
     conditions = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice]
@@ -72,7 +70,7 @@ def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
             continue
         shared = sorted(set(places) & set(points[people]), key=str)
         if shared:
-            mine, theirs = (_mean(cells, [at[place] for place in shared], seed) for seed, at in enumerate((places, points[people])))
+            mine, theirs = (_mean(cells, [at[place] for place in shared]) for at in (places, points[people]))
             unit = cells.unit[places[shared[0]]]
             differences[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
     return _from_published(data, paradigm, shown, None if people is None else people[2]) | differences
@@ -90,7 +88,7 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         for who, places in cells.points(effect.by).items():
             shared = [place for place in places if place in curve]
             if shared and kind_named(who[1]).competes and who[1] != GROUP_MEANS and people in (None, who[2]):
-                mine = _mean(cells, [places[place] for place in shared], 0)
+                mine = _mean(cells, [places[place] for place in shared])
                 theirs = float(np.mean([curve[place] for place in shared]))
                 differences[who[2]] = _difference(who[2], study, mine, theirs, len(shared), _over(effect), cells.unit[places[shared[0]]])
         return differences
@@ -106,47 +104,36 @@ def _over(effect: Effect) -> str:
     return listed([*(name.removeprefix("factor_").removeprefix("record_").replace("_", " ") for name in effect.panels), effect.x_title])
 
 
-def _mean(cells: Cells, numbers: Sequence[int], seed: int) -> Contrast:
-    """The mean over conditions. Where every unit is at 0 or every unit at 1, its draws are those of the exact binomial limit."""
-    mean = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), seed=seed)
+def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:
+    """The mean over conditions; without a standard error where trials cannot be told apart."""
+    mean = contrast_of(cells, numbers, np.full(len(numbers), 1 / len(numbers)), shares=True)
     told_apart = cells.unit[numbers[0]] != "trial" or bool(cells.told_apart[list(numbers)].all())
-    if not told_apart:
-        return replace(mean, se=math.nan, df=math.nan, n=0, draws=None)
-    if mean.se == 0 and mean.n > 1 and abs(mean.value - round(mean.value)) < 1e-12:
-        draws = np.random.RandomState(seed).beta(mean.n, 1, RESAMPLES)
-        return replace(mean, se=float(draws.std()), df=math.inf, draws=draws if mean.value > 0.5 else 1 - draws)
-    return mean
+    return mean if told_apart else replace(mean, se=math.nan, df=math.nan, n=0)
 
 
 def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | float, conditions: int, over: str, unit: str) -> Difference:
-    if not isinstance(theirs, Contrast):
-        value, se, df, draws = mine.value - theirs, mine.se, mine.df, None if mine.draws is None else mine.draws - theirs
-    else:
-        value, se = mine.value - theirs.value, math.hypot(_known(mine.se), _known(theirs.se))
-        parts = [(contrast.se, contrast.df) for contrast in (mine, theirs) if contrast.se > 0]
-        known = sum(spread**4 / degrees for spread, degrees in parts)
-        df = math.nan if not parts else se**4 / known if known > 0 else math.inf
-        drawn = [contrast.value if contrast.draws is None else contrast.draws for contrast in (mine, theirs)]
-        draws = np.asarray(drawn[0] - drawn[1]) if parts else None
-        if mine.n < 2 or theirs.n < 2:
-            draws = None
-    both = Contrast(value, se, df, mine.n, mine.lone, draws, mine.level)
-    low, high = both.limits(draws) if draws is not None and se > 0 else (math.nan, math.nan)
-    low, high = min(low, value), max(high, value)  # draws of an exact limit do not reach 0 or 1
-    error = (se, df) if low == low else (math.nan, math.nan)
+    apart, people = Apart(mine, theirs), theirs.n if isinstance(theirs, Contrast) else 0
+    low, high = apart.ends()
     note = ""
     if low != low:
-        few = f"only one {unit}" if mine.n == 1 else "only one person" if isinstance(theirs, Contrast) and theirs.n == 1 else "no spread"
+        few = f"only one {unit}" if mine.n == 1 else "only one person" if people == 1 else f"a condition with only one {unit}" if mine.lone else "no spread"
         note = few if mine.n else "trials cannot be distinguished"
-    return Difference(agent, against, value, low, high, conditions, over, plural(mine.n, unit), note, *_with_limits(mine), *_with_limits(theirs), *error)
+    return Difference(
+        agent=agent,
+        against=against,
+        value=apart.value,
+        low=low,
+        high=high,
+        conditions=conditions,
+        over=over,
+        units=plural(mine.n, unit),
+        note=note,
+        **_limits("share", mine),
+        **_limits("people", theirs),
+        tested=apart,
+    )
 
 
-def _with_limits(mean: Contrast | float) -> tuple[float, float, float]:
-    if not isinstance(mean, Contrast):
-        return mean, math.nan, math.nan
-    low, high = mean.limits(mean.draws) if mean.draws is not None and mean.n > 1 and mean.se > 0 else (math.nan, math.nan)
-    return mean.value, max(0.0, min(low, mean.value)), min(1.0, max(high, mean.value))
-
-
-def _known(value: float) -> float:
-    return 0.0 if value != value else value
+def _limits(name: str, mean: Contrast | float) -> dict[str, float]:
+    low, high = mean.ends() if isinstance(mean, Contrast) else (math.nan, math.nan)
+    return {name: mean.value if isinstance(mean, Contrast) else mean, f"{name}_low": low, f"{name}_high": high}

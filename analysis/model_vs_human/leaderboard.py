@@ -10,9 +10,10 @@ import numpy as np
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
-from ..data.scoring import Scored, plural
+from ..data.scoring import WHO, Scored, plural
 from ..data.style import GROUP_MEANS
-from ..effects.effect import Effect
+from ..effects.curves import averages
+from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate_pooled
 from ..means.cell_means import place_of
@@ -53,8 +54,8 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
 
     Fit is the mean correlation of a model's curve with the curve of each person, divided by the mean correlation of each person's curve with the mean of the
     others (the lower noise ceiling of Nili et al., 2014): 1 is as near to people as their mean is to a person who is not in it. Intervals resample people, of
-    whom there must be :data:`FEWEST`. Where people's curves may have nothing in common (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that
-    of a model may be flat, there is no score.
+    whom there must be :data:`FEWEST`, and have the spread over a machine's sessions where it took several. Where people's curves may have nothing in common
+    (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that of a model may be flat, there is no score.
     """
     import pandas as pd
 
@@ -66,7 +67,7 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
             if crowds:
                 _, effect, crowd = max(crowds, key=lambda one: one[0])
                 table = effect.means(scored, paradigm, human=(human or {}).get(paradigm))
-                rows += _rows(effect, table, crowd, paradigm, against, level, resamples, seed)
+                rows += _rows(effect, scored, table, crowd, paradigm, against, level, resamples, seed)
     return pd.DataFrame(rows, columns=[*FIT_COLUMNS, "agent_kind"])
 
 
@@ -77,7 +78,9 @@ def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd
     return crowd if crowd is not None and len(crowd.points) >= 3 else None
 
 
-def _rows(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str, level: float, resamples: int, seed: int) -> list[dict[str, Any]]:
+def _rows(
+    effect: Effect, scored: Scored, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str, level: float, resamples: int, seed: int
+) -> list[dict[str, Any]]:
     shapes, each = crowd.with_others()
     enough = len(shapes) >= FEWEST
     options: dict[str, Any] = {"level": level, "resamples": resamples, "seed": seed}
@@ -103,7 +106,8 @@ def _rows(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, agai
         elif not common:
             note = "people's curves cannot be told from curves with nothing in common"
         else:
-            rows.append(row | _fit(shapes @ mine, each, options))
+            reach = _reach_over_sessions(effect, scored, paradigm, str(agent), crowd, shapes, level) if part["unit"].eq("session").all() else 0.0
+            rows.append(row | _fit(shapes @ mine, each, options, reach))
             continue
         rows.append(row | {"note": f"{note}: no score"})
     return rows
@@ -135,10 +139,34 @@ def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
     return float(chdtrc(len(points) - 1, float(away**2 @ (1 / variance)))) >= _FLAT
 
 
-def _fit(mine: np.ndarray, ceiling: np.ndarray, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fit of a model, from the correlation of its curve with each person's, and those of each person's with the mean of the others."""
+def _reach_over_sessions(effect: Effect, scored: Scored, paradigm: str, agent: str, crowd: Crowd, shapes: np.ndarray, level: float) -> float:
+    """How far the mean correlation with people is from that of all sessions of the machine (Student's t, jackknife over sessions); NaN where a session lacks
+    conditions.
+    """
+    from scipy.special import stdtrit
+
+    part = ready(effect, scored, paradigm)
+    items = part.items[part.items["agent"].astype(str) == agent]
+    table = averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "session"), value=effect.value)
+    curves = {name: {place_of(row, effect.by): float(row["mean"]) for row in rows.to_dict("records")} for name, rows in table.groupby("session")}
+    points = np.array([[curve.get(place, math.nan) for place in crowd.points] for curve in curves.values()])
+    n, without = len(points), (points.sum(axis=0) - points) / (len(points) - 1)
+    away = without - without.mean(axis=1, keepdims=True)
+    r = (away / np.linalg.norm(away, axis=1, keepdims=True) @ shapes.T).mean(axis=1)
+    return float(stdtrit(n - 1, (1 + level) / 2)) * math.sqrt((n - 1) / n * float(((r - r.mean()) ** 2).sum()))
+
+
+def _fit(mine: np.ndarray, ceiling: np.ndarray, options: Mapping[str, Any], reach: float = 0.0) -> dict[str, Any]:
+    """The fit of a model, from the correlation of its curve with each person's, and those of each person's with the mean of the others.
+
+    Parameters
+    ----------
+    reach : of the mean correlation over the machine's sessions; the interval has it beside that over people (:class:`.Apart`)
+    """
     fit = estimate_pooled(np.column_stack([mine, ceiling]), lambda sums: np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan), **options)
-    return {"r": float(mine.mean()), "fit": fit.mean, "low": fit.low, "high": fit.high}
+    further = reach / float(ceiling.mean())
+    low, high = fit.mean - math.hypot(fit.mean - fit.low, further), fit.mean + math.hypot(fit.high - fit.mean, further)
+    return {"r": float(mine.mean()), "fit": fit.mean, "low": low, "high": high, "note": "" if low == low else "a session lacks conditions: no interval"}
 
 
 def _units(values: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from ..data.coding import decoded
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..effects.effect import published_curve
-from ..means.bootstrap import LEVEL, RESAMPLES
+from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
 from ..means.contrasts import Contrast, contrast_of
 from .score_kinds import SCORES, Score, describe_places, lowest_place, split_place, weights
@@ -41,7 +41,7 @@ DECISIONS = (
     "minimum at an end leaves no line there.",
     "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance that the record tells for the same conditions; degrees of "
     "freedom after Satterthwaite where conditions have trials of their own.",
-    "Intervals resample participants, sessions or trials, and leave published people as they are: no spread was published. The interval of a score is that of "
+    "Intervals are over participants, sessions or trials; published people have no spread, and add none. The interval of a score is that of "
     "(M - H) / H with its sign taken away, so it begins at 0 where M may well equal H.",
 )
 
@@ -74,8 +74,6 @@ def scores(
     human: Mapping[str, str] | None = None,
     against: str = "",
     level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """All scores that the responses allow.
 
@@ -107,11 +105,11 @@ def scores(
         named, items = (human or {}).get(paradigm) or paradigm, part.items
         for score in SCORES:
             if score.task == named and not has_blocks(items):
-                rows += _rows(score, paradigm, items, against, level, resamples, seed)
+                rows += _rows(score, paradigm, items, against, level)
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 
-def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level: float, resamples: int, seed: int) -> list[dict[str, Any]]:
+def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level: float) -> list[dict[str, Any]]:
     for name in (*score.by, *score.needs):
         if name not in items.columns or not items[name].notna().any():
             return []
@@ -151,12 +149,12 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         of_people = weights(score, [place for place in theirs if place[:-1] in kept], cuts)
         numbers = [shared[place] for place in mine]
         weight = np.array(list(mine.values()))
-        estimate = contrast_of(cells, numbers, weight, level=level, resamples=resamples, seed=seed)
+        estimate = contrast_of(cells, numbers, weight, shares=True, level=level)
         guess = float(weight @ cells.chance[numbers])
         reference: float | Contrast = sum(of_people[place] * theirs[place] for place in of_people)
         if against:
             others = [people[place] for place in of_people]
-            reference = contrast_of(cells, others, np.array(list(of_people.values())), level=level, resamples=resamples, seed=seed + 1)
+            reference = contrast_of(cells, others, np.array(list(of_people.values())), shares=True, level=level)
         distinguishable = bool(cells.told_apart[numbers].all())
         unit = cells.unit[numbers[0]]
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
@@ -195,17 +193,26 @@ def _scored_row(estimate: Contrast, reference: float | Contrast, guess: float, t
     if estimate.se > 0:
         row |= estimate.against(guess)
     else:
-        notes.append(f"no spread over {plural(estimate.n, 'unit')}: no test" if estimate.n > 1 else "one unit: no test")
-    if not math.isnan(row["value"]) and estimate.draws is not None:
-        others = np.float64(h) if isinstance(reference, (int, float)) or reference.draws is None else reference.draws
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low, high = estimate.limits((estimate.draws - others) / others)
+        notes.append("a condition with one unit: no test" if estimate.lone else f"no spread over {plural(estimate.n, 'unit')}: no test")
+    if not math.isnan(row["value"]):
+        low, high = (ratio - 1 for ratio in _limits_of_ratio(estimate, reference))
         row |= {"low": 0.0 if low <= 0 <= high else min(abs(low), abs(high)), "high": max(abs(low), abs(high))}
-    elif not math.isnan(row["value"]):
-        notes.append("no interval")
-    if estimate.lone:
-        notes.append(f"{plural(estimate.lone, 'unit')} alone in {'its' if estimate.lone == 1 else 'their'} conditions: intervals are too narrow")
+        notes += ["no interval"] if low != low else []
     return row | {"note": "; ".join(notes)}
+
+
+def _limits_of_ratio(estimate: Contrast, reference: float | Contrast) -> tuple[float, float]:
+    """The interval of ``estimate / reference`` (Fieller, 1954, Journal of the Royal Statistical Society B 16, 175-185); NaN where the reference may be 0."""
+    low, high = estimate.ends()
+    if isinstance(reference, (int, float)):
+        return min(low / reference, high / reference), max(low / reference, high / reference)
+    other_low, other_high = reference.ends()
+    reach, other_reach = (high - low) / 2, (other_high - other_low) / 2
+    m, h = estimate.value, reference.value
+    if not h**2 > other_reach**2:
+        return math.nan, math.nan
+    root = math.sqrt(max(0.0, (m * h) ** 2 - (h**2 - other_reach**2) * (m**2 - reach**2)))
+    return (m * h - root) / (h**2 - other_reach**2), (m * h + root) / (h**2 - other_reach**2)
 
 
 def _nothing(note: str) -> dict[str, Any]:

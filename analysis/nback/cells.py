@@ -128,7 +128,7 @@ def _chance(cell: pd.DataFrame, measure: str) -> float:
 def _averaged(cell: pd.DataFrame, measure: str, kind: str, _: Rules, level: float, resamples: int, seed: int) -> tuple[Estimate, np.ndarray]:
     values = (cell[measure] if kind == "block" else cell.groupby("_unit")[measure].mean()).to_numpy(float)
     finite = np.where(np.isfinite(values), values, np.nan)
-    return estimate(finite, proportion=measure in _BETWEEN_0_AND_1, level=level, resamples=resamples, seed=seed), values
+    return estimate(finite, proportion=measure in _BETWEEN_0_AND_1, level=level), values
 
 
 def _pooled(cell: pd.DataFrame, measure: str, kind: str, rules: Rules, level: float, resamples: int, seed: int) -> tuple[Estimate, np.ndarray] | None:
@@ -142,7 +142,7 @@ def _pooled(cell: pd.DataFrame, measure: str, kind: str, rules: Rules, level: fl
         result = estimate_pooled(counts, statistic, level=level, resamples=resamples, seed=seed)
         return result, np.asarray(statistic(counts))
     values = np.asarray(statistic(cell.groupby("_unit")[list(columns)].sum().to_numpy(float)))
-    return estimate(values, proportion=measure in _BETWEEN_0_AND_1, level=level, resamples=resamples, seed=seed), values
+    return estimate(values, proportion=measure in _BETWEEN_0_AND_1, level=level), values
 
 
 def _counted(measure: str) -> tuple[str, ...]:

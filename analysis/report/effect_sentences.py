@@ -13,6 +13,7 @@ from ..data.style import listed, of_kinds
 from ..effects.capacity import UNTOLD
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
+from ..means.contrasts import Contrast
 from ..stats.margins import Margin, margin_of, verdict_in_words
 from .text import ranked, signed
 
@@ -153,13 +154,14 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | Non
         text = f"{_called(row)} {say(row['value'])}{'' if above_0 or phrases else ' points'}"
         if row["low"] == row["low"]:
             interval = f"{say(row['low'])} to {say(row['high'])}"
-            tested = margin.judge(row["value"], row["se"], row["df"]) if margin is not None else None
+            tested = margin.judge(Contrast(row["value"], row["se"], row["df"], 0)) if margin is not None else None
             told_apart = not row["low"] <= 0 <= row["high"]
             words = [] if told_apart else ["not distinguishable from 0"]
             words += [] if tested is None or margin is None else [verdict_in_words(tested, margin, from_0=True)]
             text += f" ({'' if phrases else '95% interval '}{interval}{': ' * bool(words)}{', '.join(words)})"
         else:
-            text += " (no interval)"
+            reason, withheld, _ = str(row["note"]).partition(": no interval")
+            text += f" (no interval: {reason})" if withheld else " (no interval)"
         phrases.append(text)
     return ", ".join(phrases)
 

@@ -117,6 +117,9 @@ def _trends(computed: ComputedEffect, table: pd.DataFrame, file: str, *, between
     unit = "percentage points" if shares else "units of the vertical axis"
     what = f"Differences of conditions, in {unit}." if effect.order else f"Slope of a straight line, in {unit} for each step of 1 along {effect.x_title}."
     explanation = f"{what} Two-tailed t-tests against what guessing gives; p values are not corrected for their number. {PRIOR}"
+    withheld = int(table["low"].isna().sum())
+    if withheld:
+        explanation += f" {withheld} of {len(table)} {'has' if withheld == 1 else 'have'} no interval and no test; the note says why."
     if declared:
         explanation += " Alike: two one-sided t-tests (TOST) at 5% within the margin that was declared; undecided is not a verdict."
     title = "Differences, with tests" if effect.order else "Slopes, with tests"

@@ -19,7 +19,6 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, looks
 from ..figures.charts import page_theme, vega_script
 from ..figures.sheet import SHAPES
-from ..means.bootstrap import RESAMPLES
 from ..nback.published import REFERENCE
 from ..stats.margins import Margin
 from .commands import Commands
@@ -156,7 +155,6 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
         excluded=exclusion_part(data.exclusions, folder),
         spans=spans_part(spans, folder, bool(options.rules)),
         timing=timing,
-        resamples=RESAMPLES,
         nback_reference=REFERENCE,
         references=sorted({reference for part in parts for reference in part.references}),
         sessions=every,

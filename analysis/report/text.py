@@ -153,7 +153,7 @@ def _from_people(difference: Difference | None, margin: Margin | None = None) ->
     if low != low:
         return f"; {far} (no interval: {difference.note})"
     interval = f"95% interval {signed(low)} to {signed(high)}; {difference.units}"
-    tested = margin.judge(difference.value, difference.se, difference.df) if margin is not None else None
+    tested = margin.judge(difference.tested) if margin is not None and difference.tested is not None else None
     if margin is not None and tested is not None:
         interval += f"; 90% interval {signed(100 * tested.low)} to {signed(100 * tested.high)}: {verdict_in_words(tested, margin)}"
     if low <= 0 <= high:

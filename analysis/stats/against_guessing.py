@@ -243,7 +243,7 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
         rare = min(response.sum(), (~response).sum())
         if len(rates) > 1 and np.ptp(rates) > 1e-9 and rare >= _FEW_EXPECTED:
             p = t_test(rates)
-        dprime = estimate(detection(*both.T).dprime, proportion=False, level=level, resamples=resamples, seed=seed)
+        dprime = estimate(detection(*both.T).dprime, proportion=False, level=level)
     else:
         dprime = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)
     if response.all() or not response.any():

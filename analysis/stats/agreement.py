@@ -347,7 +347,7 @@ class Crowd:
             as_alike += int((np.linalg.norm(sums, axis=1) >= seen - 1e-9).sum())
         return (as_alike + 1) / (resamples + 1)
 
-    def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Any]:
+    def distance(self, curve: Mapping[tuple[Any, ...], float], *, level: float = LEVEL) -> dict[str, Any]:
         """A curve against each of these people: the mean of the correlations with an interval over people, and the root of the mean squared difference."""
         at = [number for number, place in enumerate(self.points) if place in curve]
         mine, theirs = np.array([curve[self.points[number]] for number in at]), self.curves[:, at]
@@ -362,7 +362,7 @@ class Crowd:
             return row | {"note": "a curve is flat: no correlation"}
         flat = len(theirs) - len(shapes)
         row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
-        correlation = estimate(shapes @ shape[0], proportion=False, level=level, resamples=resamples, seed=seed)
+        correlation = estimate(shapes @ shape[0], proportion=False, level=level)
         flat = len(theirs) - len(shapes)
         return row | {
             "r": correlation.mean,

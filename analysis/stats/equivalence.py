@@ -21,6 +21,7 @@ from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
+from ..means.contrasts import Apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,15 @@ def equivalence(value: float, se: float, df: float, margin: float, alpha: float 
     beyond = abs(value) - reach > margin
     verdict = "within the margin" if p < alpha else "beyond the margin" if beyond else "undecided"
     return Equivalence(value - reach, value + reach, p, verdict)
+
+
+def equivalence_apart(difference: Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+    """:func:`equivalence` of two that have no unit in common, by the interval of their difference."""
+    low, high = difference.ends(1 - 2 * alpha)
+    two_sided = [difference.p(end) for end in (-margin, margin)]
+    p = max(p / 2 if inside else 1 - p / 2 for p, inside in zip(two_sided, (difference.value > -margin, difference.value < margin), strict=True))
+    verdict = "within the margin" if p < alpha else "beyond the margin" if low > margin or high < -margin else "undecided"
+    return Equivalence(low, high, p, verdict)
 
 
 def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SCALE) -> float:

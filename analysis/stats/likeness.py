@@ -20,7 +20,7 @@ from ..data.scoring import WHO, Scored
 from ..effects.conditions import question_of
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, place_of, together, unit_means
-from ..means.contrasts import Contrast, contrast_of
+from ..means.contrasts import Apart, Contrast, contrast_of
 from .agreement import MOST_ANSWERERS
 from .margins import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 COLUMNS = ("kind", "contrast", "measure", "value", "se", "low", "high", "t", "df", "p", "bf10", "unit", "n_units")
 #: Of so many conditions every two are compared; of more, each with the first.
 _PAIRS = 6
-#: A mean has no need of resampling here: intervals are Student's.
-_NONE = 2
 
 
 def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = ()) -> pd.DataFrame:
@@ -77,12 +75,12 @@ def _places(cells: Cells, names: Sequence[str]) -> dict[tuple[str, ...], dict[An
 
 
 def _of_means(cells: Cells) -> Any:
-    return lambda places, weights: contrast_of(cells, places, weights, resamples=_NONE)
+    return lambda places, weights: contrast_of(cells, places, weights, shares=True)
 
 
 def _of_sensitivity(of: Sensitivity, cells: Cells) -> Any:
     at = of.asked(cells, of.pairs(cells).values())[0]
-    return lambda places, weights: of.weighted(cells, places, weights, "d′", at=at, resamples=_NONE)
+    return lambda places, weights: of.weighted(cells, places, weights, "d′", at=at)
 
 
 def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensitivity, Cells] | None:
@@ -116,7 +114,7 @@ def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, c
             names = [", ".join(_as_text(value) for value in place) for place in (other, one)]
             head: dict[str, Any] = {"kind": "conditions", "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}"}
             rows.append(head | _row(difference.value, difference.se, difference.df, difference.sizes, _unit(cells, known[who][one]), difference.n))
-    return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS])
+    return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS, "tested"])
 
 
 def _as_text(value: Hashable) -> str:
@@ -128,13 +126,13 @@ def _unit(cells: Cells, place: Any) -> str:
 
 
 def _apart(mine: Contrast, theirs: Contrast, units: Sequence[str]) -> dict[str, Any]:
-    """The difference of two answerers, who have no unit in common."""
-    parts = [(one.se, one.df) for one in (mine, theirs)]
-    se = math.hypot(mine.se, theirs.se)
-    df = se**4 / sum(spread**4 / degrees for spread, degrees in parts) if all(spread > 0 for spread, _ in parts) else math.nan
-    alike = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
+    """The difference of two answerers, who have no unit in common; two groups have the Bayes factor of their t."""
+    apart, se = Apart(mine, theirs), math.hypot(mine.se, theirs.se)
+    low, high = apart.ends()
+    groups = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
     unit = units[0] if units[0] == units[1] else " and ".join(units)
-    return _row(mine.value - theirs.value, se if df == df else math.nan, df, (*mine.sizes, *theirs.sizes) if alike else (), unit, mine.n + theirs.n)
+    row = _row(apart.value, math.nan, math.nan, (), unit, mine.n + theirs.n) | {"se": se, "low": low, "high": high, "p": apart.p(), "tested": apart}
+    return row | {"bf10": bayes_factor_of(apart.value / se, (*mine.sizes, *theirs.sizes))} if groups and se > 0 else row
 
 
 def _row(value: float, se: float, df: float, sizes: Sequence[int], unit: str, many: int) -> dict[str, Any]:

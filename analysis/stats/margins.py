@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from .equivalence import SCALE, Equivalence, bayes_factor, equivalence
+from ..means.contrasts import Apart, Contrast
+from .equivalence import SCALE, Equivalence, bayes_factor, equivalence, equivalence_apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,9 +80,11 @@ class Margin:
         """The margin in the unit of tables, where shares run from 0 to 1."""
         return self.value / 100 if self.unit == "points" else self.value
 
-    def judge(self, value: float, se: float, df: float) -> Equivalence | None:
-        """Two one-sided tests of a difference; None where its standard error is not known."""
-        return equivalence(value, se, df, self.scaled) if se > 0 and df > 0 else None
+    def judge(self, difference: Contrast | Apart) -> Equivalence | None:
+        """Two one-sided tests of a difference; None where it has no interval."""
+        if isinstance(difference, Contrast):
+            return equivalence(difference.value, difference.se, difference.df, self.scaled) if difference.se > 0 and difference.df > 0 else None
+        return None if math.isnan(difference.ends()[0]) else equivalence_apart(difference, self.scaled)
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
@@ -121,8 +124,10 @@ def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
         return table
     rows = []
     for row in table.to_dict("records"):
+        apart = row.get("tested")
+        difference = apart if isinstance(apart, Apart) else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
         other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (margin.unit, "correct")
-        rows.append(_columns(None if other else margin.judge(float(row["value"]), float(row["se"]), float(row["df"])), margin))
+        rows.append(_columns(None if other else margin.judge(difference), margin))
     return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})
 
 

@@ -84,9 +84,9 @@ def all_tables(data: Data, names: Sequence[str] = NAMES) -> dict[str, Any]:
     for one in map(effect, names):
         found[f"where {one.name} is missing"] = [one.missing(data.scored, paradigm) for paradigm in data.titles]
         for paradigm in one.applies(data.scored):
-            points = found[f"{one.name} of {paradigm}"] = one.table(data.scored, paradigm, resamples=FEW)
+            points = found[f"{one.name} of {paradigm}"] = one.table(data.scored, paradigm)
             found[f"notes of {one.name} of {paradigm}"] = one.notes(data.scored, paradigm, points)
-            found[f"trends of {one.name} of {paradigm}"] = trends(one, data.scored, paradigm, resamples=FEW)
+            found[f"trends of {one.name} of {paradigm}"] = trends(one, data.scored, paradigm)
     return found
 
 

@@ -153,27 +153,27 @@ def through_effects(scored: Scored, effects: Iterable[Effect] = EFFECTS) -> None
     there = [*scored.parts] or ["vsr"]
     for one in effects:
         for paradigm in there:
-            found = one.table(scored, paradigm, resamples=FEW)
+            found = one.table(scored, paradigm)
             notes = one.notes(scored, paradigm, found)
             assert len(found) or notes, "an empty table without a word"
             own = found[found["agent_kind"] != "group means"]
             finite(own, "mean", "sem", "low", "high", "chance")
             assert own["mean"].notna().all() or (own.loc[own["mean"].isna(), "note"] != "").all()
             assert (own.loc[own["low"].isna(), "note"] != "").all(), "a bare point without a word"
-            slopes = trends(one, scored, paradigm, resamples=FEW)
+            slopes = trends(one, scored, paradigm)
             finite(slopes, "value", "low", "high", "p")
             assert (slopes["low"].notna() | (slopes["note"] != "")).all()
 
 
 def through_scores(scored: Scored) -> None:
-    finite(scores(scored, resamples=FEW), "m", "h", "low", "high", "p")
+    finite(scores(scored), "m", "h", "low", "high", "p")
     finite(distances(scored), "r", "rmse")
     finite(ceilings(scored), "r_low", "r_high", "rmse_low", "rmse_high")
     finite(error_consistency(scored, resamples=FEW), "kappa", "low", "high")
 
 
 def through_the_rest(scored: Scored) -> None:
-    finite(overall(scored, resamples=FEW), "mean", "chance")
+    finite(overall(scored), "mean", "chance")
     finite(intrusions(scored), "per_trial")
     blocks = nback_blocks(scored)
     finite(nback_cells(blocks, resamples=FEW), "mean", "low", "high")
@@ -242,7 +242,7 @@ def test_odd_data_get_a_note_and_never_an_error(fault: str) -> None:
     scored = score_table(name_agents(FAULTS[fault](LITTLE)))
     assert len(scored.items) or scored.notes
     through_effects(scored, LOOKED_AT)
-    finite(overall(scored, resamples=FEW), "mean", "chance")
+    finite(overall(scored), "mean", "chance")
 
 
 @pytest.mark.parametrize(
@@ -265,6 +265,6 @@ def test_what_is_odd_is_counted_and_said(fault: str, said: str) -> None:
 def test_words_have_no_place_along_an_axis_of_numbers() -> None:
     one = effect("cognitive_load")
     scored = score_table(FAULTS["broken factors"](LITTLE))
-    found = one.table(scored, "cs", resamples=FEW)
+    found = one.table(scored, "cs")
     assert set(found.loc[found["agent_kind"] != "group means", "record_cognitive_load"]) == {0.0, 0.5}
     assert any("without cognitive load left out" in note for note in one.notes(scored, "cs", found))

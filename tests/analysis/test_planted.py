@@ -34,7 +34,7 @@ def test_slopes_over_trials() -> None:
     maker = along("retention_steps", levels, set_size=4)
     found = []
     for seed in range(300):
-        (row,) = trends(effect("retention_interval"), table(maker, 150, paradigm="vir", seed=seed), "vir", resamples=_RESAMPLES).to_dict("records")
+        (row,) = trends(effect("retention_interval"), table(maker, 150, paradigm="vir", seed=seed), "vir").to_dict("records")
         found.append((row["low"], row["high"], -0.05))
     assert 0.915 <= share(found) <= 0.98, share(found)
 
@@ -49,7 +49,7 @@ def test_slopes_over_people_who_differ() -> None:
             slope = random.normal(-0.05, 0.02)
             maker = along("retention_steps", {steps: float(np.clip(0.85 + slope * (steps - 2), 0, 1)) for steps in (0, 2, 4)}, set_size=4)
             people.append(table(maker, 60, agent="P", kind="participant", participant=f"P{number}", paradigm="vir", seed=1000 * seed + number))
-        (row,) = trends(effect("retention_interval"), together(*people), "vir", resamples=_RESAMPLES).to_dict("records")
+        (row,) = trends(effect("retention_interval"), together(*people), "vir").to_dict("records")
         found.append((row["low"], row["high"], -0.05))
     assert 0.89 <= share(found) <= 0.985, share(found)
 
@@ -61,7 +61,7 @@ def test_switch_and_mixing_costs() -> None:
     for seed in range(120):
         data = table(maker, 60, paradigm="sts", seed=seed)
         for name, costs in planted.items():
-            rows = rows_by(trends(effect(name), data, "sts", resamples=_RESAMPLES), "contrast")
+            rows = rows_by(trends(effect(name), data, "sts"), "contrast")
             found += [(rows[cost]["low"], rows[cost]["high"], value) for cost, value in costs.items()]
     assert 0.91 <= share(found) <= 0.98, share(found)
 
@@ -70,7 +70,7 @@ def test_primacy_and_recency() -> None:
     found = []
     for seed in range(200):
         data = responses(lambda length, place: {1: 0.9, length: 0.7}.get(place, 0.4), lengths=[4], repetitions=40, seed=seed)
-        rows = rows_by(primacy_recency(data, resamples=_RESAMPLES), "index")
+        rows = rows_by(primacy_recency(data), "index")
         found += [(rows[index]["low"], rows[index]["high"], planted) for index, planted in (("primacy", 0.5), ("recency", 0.3))]
     assert 0.91 <= share(found) <= 0.98, share(found)
 
@@ -94,7 +94,7 @@ def test_capacity_of_people_who_differ() -> None:
         ]
         # K needs an axis to be drawn along: some trials of two bars, which everybody holds
         people.append(table(change_detection(2.0, sizes=(2,)), 20, agent="P", kind="participant", participant="P0", paradigm="cd", seed=seed).assign(block=2))
-        rows = rows_by(effect("capacity").table(together(*people), "cd", resamples=_RESAMPLES), "formula", "set_size")
+        rows = rows_by(effect("capacity").table(together(*people), "cd"), "formula", "set_size")
         found.append((rows["Pashler", 6]["low"], rows["Pashler", 6]["high"], 2.5))
     assert 0.87 <= share(found) <= 0.99, share(found)
 
@@ -126,7 +126,7 @@ def test_ex_gaussians_of_people_who_differ() -> None:
             mu, tau = random.normal(450, 60), abs(random.normal(150, 30))
             one = table(along("set_size", {2: 1.0}), 120, agent="P", kind="participant", participant=f"P{number}", seed=number)
             people.append(one.assign(rt_ms=random.normal(mu, 50, 120) + random.exponential(tau, 120)))
-        (row,) = over_people(reaction_times(score_table(together(*people))), resamples=_RESAMPLES).to_dict("records")
+        (row,) = over_people(reaction_times(score_table(together(*people)))).to_dict("records")
         found += [(row["mu_low"], row["mu_high"], 450), (row["tau_low"], row["tau_high"], 150)]
     assert 0.87 <= share(found) <= 0.99, share(found)
 

@@ -294,9 +294,9 @@ def test_a_true_curve_lies_between_the_ceilings() -> None:
     for _ in range(300):
         people = crowd(noisy_people(random, true))
         ceiling = people.ceiling()
-        found = people.distance({(at,): value for at, value in enumerate(true)}, resamples=2)
-        other = people.distance({(at,): value for at, value in enumerate(random.rand(6))}, resamples=2)
-        mean = people.distance({(at,): value for at, value in enumerate(people.curves.mean(axis=0))}, resamples=2)
+        found = people.distance({(at,): value for at, value in enumerate(true)})
+        other = people.distance({(at,): value for at, value in enumerate(random.rand(6))})
+        mean = people.distance({(at,): value for at, value in enumerate(people.curves.mean(axis=0))})
         over += max(one["r"] for one in (found, other, mean)) > ceiling["r_high"] + 1e-9
         between += found["r"] >= ceiling["r_low"]
         assert min(one["rmse"] for one in (found, other, mean)) >= ceiling["rmse_low"] - 1e-9
@@ -409,7 +409,7 @@ def test_intervals_of_scores_and_kappa_cover_what_was_planted() -> None:
     truth = {"A_setsize": abs((slope - people) / people), "B_setsize": abs((np.mean(list(levels.values())) - 0.86125) / 0.86125)}
     hits, agreed = dict.fromkeys(truth, 0), 0
     for seed in range(200):
-        found = scores(table(along("set_size", levels), 200, paradigm="smu", seed=seed), resamples=1000)
+        found = scores(table(along("set_size", levels), 200, paradigm="smu", seed=seed))
         for name, planted in truth.items():
             one = row(found, name)
             hits[name] += one["low"] <= planted <= one["high"]
@@ -423,6 +423,6 @@ def test_intervals_of_scores_and_kappa_cover_what_was_planted() -> None:
 def test_guessing_is_rarely_told_from_guessing() -> None:
     wrong = 0
     for seed in range(300):
-        found = scores(table(along("set_size", dict.fromkeys((1, 2, 3, 4), 0.5)), 120, paradigm="smu", seed=seed), resamples=10)
+        found = scores(table(along("set_size", dict.fromkeys((1, 2, 3, 4), 0.5)), 120, paradigm="smu", seed=seed))
         wrong += row(found, "B_setsize")["p"] < 0.05
     assert 0.02 <= wrong / 300 <= 0.085

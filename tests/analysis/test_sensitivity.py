@@ -143,7 +143,7 @@ def unequal(seed: int, dprime: dict[int, float], people: int = 12) -> pd.DataFra
 
 
 def slope(data: pd.DataFrame) -> dict[Any, Any]:
-    rows = trends(effect("sensitivity"), data, "cd", resamples=2)
+    rows = trends(effect("sensitivity"), data, "cd")
     return rows[rows["measure"] == "d′"].iloc[0].to_dict()
 
 

@@ -70,6 +70,20 @@ def test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat() -> None:
     assert few["note"].str.startswith("7 people with a curve that is not flat, and the interval of fewer than 8 does not hold").all()
 
 
+def test_a_machine_that_differs_between_sessions_has_an_interval_that_is_so_much_wider() -> None:
+    """The same answers, as one session and as four whose curves tilt differently."""
+    random = np.random.RandomState(3)
+    parts = []
+    for at in range(4):
+        tilt = random.normal(0, 0.15)
+        curve = lambda length, position, tilt=tilt: float(np.clip(bowl(length, position) + tilt * (position - 3.5), 0, 1))  # noqa: E731
+        parts.append(machine("seeds", curve, seed=60 + at).assign(session=f"s{at}", trial=lambda table, at=at: table["trial"] + 100 * at))
+    several = fits(score_table(mixed(*crowd(), *parts))).iloc[0]
+    single = fits(score_table(mixed(*crowd(), *(part.assign(session="s") for part in parts)))).iloc[0]
+    assert several["fit"] == pytest.approx(single["fit"])
+    assert several["high"] - several["low"] > 1.3 * (single["high"] - single["low"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_people", [8, 12, 24])
 def test_curves_of_people_who_have_nothing_in_common_seldom_give_a_place_and_fits_hold(n_people: int) -> None:

@@ -60,7 +60,7 @@ def test_what_is_planted_are_shares_whatever_the_spread() -> None:
 def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
     scored = score_table(crowd())
     effect = conditions_effect(scored, "vsr", "set_size")
-    (row,) = trends(effect, scored, "vsr", resamples=2).to_dict("records")
+    (row,) = trends(effect, scored, "vsr").to_dict("records")
     shares = scored.items.groupby(["participant", "set_size"])["correct"].mean().unstack().to_numpy(float)
     value, se, df = _within(shares[None, :, 0], shares[None, :, 1])
     assert row["t"] == pytest.approx(float(value[0] / se[0]))
@@ -151,7 +151,7 @@ def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prin
     for value, data in (("d_prime", detecting(8)), ("rt_ms", timed(8))):
         scored = score_table(data)
         effect = conditions_effect(scored, "cd", "set_size", value=value)
-        (row,) = (one for one in trends(effect, scored, "cd", resamples=2).to_dict("records"))
+        (row,) = (one for one in trends(effect, scored, "cd").to_dict("records"))
         means = effect.whole(scored, "cd").cells[""]
         if effect.sensitivity is not None:
             shares = np.array([effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()])
