@@ -18,6 +18,7 @@ from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import Checkpoint, family_of, load, member_for
+from .checkpoints_io.limited import LIMITED, limit_for, name_and_noise
 from .foreign import foreign_network
 from .foreign_agent import ForeignAgent
 from .inputs.frames import FrameStore
@@ -37,20 +38,26 @@ class NetworkAgent(BatchAgent):
     Parameters
     ----------
     spec : name of a checkpoint that ships (``laptop``), or the path of one; ``network:`` in front is allowed
+    noise : standard deviation of the noise in its memory at each step; none when not given
 
     Raises
     ------
     SpanLabError
-        when torch or the checkpoint is missing, or the file is not a checkpoint.
+        when torch or the checkpoint is missing, the file is not a checkpoint, or noise cannot be added to its memory.
     """
 
     kind: ClassVar[AgentKind] = NETWORK
     batch_size = _BATCH
 
-    def __init__(self, spec: str | Path) -> None:
+    def __init__(self, spec: str | Path, noise: float | None = None) -> None:
         self.name = str(spec) if str(spec).startswith("network:") else f"network:{spec}"
         self.checkpoint: Checkpoint = load(spec)
         self.network = self.checkpoint.network
+        self.noise = noise
+        if noise is not None:
+            from .models.noise import add_noise
+
+            add_noise(self.network, noise)
 
     @classmethod
     @override
@@ -59,9 +66,12 @@ class NetworkAgent(BatchAgent):
         foreign = foreign_network(detail)
         if foreign is not None:
             return ForeignAgent(foreign, detail)
-        name = detail or "laptop"
-        agent = cls(member_for(name, options.tasks))
-        agent.name = f"network:{name}"
+        name, noise = name_and_noise(detail or "laptop")
+        if name == LIMITED:
+            limit = limit_for(options.tasks)
+            name, noise = limit.network, limit.noise if noise is None else noise
+        agent = cls(member_for(name, options.tasks), noise)
+        agent.name = f"network:{detail or 'laptop'}"
         return agent
 
     @override
@@ -76,6 +86,8 @@ class NetworkAgent(BatchAgent):
             "parameters": network.parameter_count,
             "tasks": list(network.tasks),
         }
+        if self.noise is not None:
+            settings["noise"] = self.noise
         if checkpoint.trained is not None:
             trained = checkpoint.trained
             settings |= {"trained_on": dict(trained.paradigms), "trained_steps": trained.steps, "trained_trials": dict(trained.trials)}
@@ -131,7 +143,7 @@ class NetworkAgent(BatchAgent):
         SpanLabError
             when this network cannot take this paradigm.
         """
-        return NetworkEpisode(self, self._view(context))
+        return NetworkEpisode(self, self._view(context), context.seed)
 
     @property
     @override
@@ -152,14 +164,16 @@ class NetworkAgent(BatchAgent):
             of_task = sorted((number for number, view in enumerate(views) if view.task == task), key=lambda number: len(trials[number]))
             for start in range(0, len(of_task), _BATCH):
                 numbers = of_task[start : start + _BATCH]
-                batch = self._batch([views[n] for n in numbers], [trials[n] for n in numbers])
+                batch = self._batch([views[n] for n in numbers], [trials[n] for n in numbers], [contexts[n].seed for n in numbers])
                 for number, (answered, hidden) in zip(numbers, batch, strict=True):
                     answers[number] = answered
                     if keep is not None:
                         keep(number, hidden)
         return answers
 
-    def _batch(self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]]) -> list[tuple[list[Response | None], np.ndarray]]:
+    def _batch(
+        self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]], seeds: Sequence[int]
+    ) -> list[tuple[list[Response | None], np.ndarray]]:
         """Answers and hidden states in trials of one task, filled up to the length of the longest: what follows a trial's end cannot change them."""
         import torch
 
@@ -177,7 +191,7 @@ class NetworkAgent(BatchAgent):
             return [([None] * len(trial), np.empty((0, self.network.settings.hidden), np.float32)) for trial in trials]
         with torch.inference_mode():
             seen = looked_at(self.network, store.frames())
-            passage = self.network(seen.at(torch.from_numpy(steps)), views[0].task)
+            passage = self.network(seen.at(torch.from_numpy(steps)), views[0].task, self.network.initial(len(trials), seeds))
             logits, hidden = passage.logits.numpy(), passage.hidden.numpy()
         answers: list[tuple[list[Response | None], np.ndarray]] = []
         for row, trial in enumerate(trials):
@@ -220,11 +234,11 @@ class NetworkAgent(BatchAgent):
 class NetworkEpisode(Episode):
     """One trial in a network: the recurrent state goes from step to step."""
 
-    def __init__(self, agent: NetworkAgent, view: NetworkView) -> None:
+    def __init__(self, agent: NetworkAgent, view: NetworkView, seed: int) -> None:
         self._network = agent.network
         self._view = view
         self._words = agent.checkpoint.vectors if view.input == "vectors" else None
-        self._state: State | None = None
+        self._state: State = agent.network.initial(1, [seed])
 
     @override
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:

@@ -172,7 +172,7 @@ class CompactNetwork(Network):
             self.reader = CompactReader(settings)
 
     @override
-    def answer(self, hidden: Tensor, seen: Seen, task: str) -> Tensor:
+    def features(self, hidden: Tensor, seen: Seen) -> Tensor:
         glimpses, context = seen.beside
         open_ = hidden * torch.sigmoid(self.gate(context))
         features = [open_]
@@ -182,7 +182,7 @@ class CompactNetwork(Network):
         if self.settings.products:
             state, now = self.factor_state(open_), self.factor_seen(torch.cat([open_, seen.inputs], -1))
             features.append(self.factor_norm(state) * self.factor_norm(now))
-        return super().answer(torch.cat(features, -1), seen, task)
+        return torch.cat(features, -1)
 
     @torch.no_grad()
     def _start_aligned(self, first: int) -> None:

@@ -4,6 +4,7 @@ look ahead: at each step it attends to that step and the earlier ones."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -59,6 +60,10 @@ class Memory(nn.Module):
     def initial(self, batch: int, like: Tensor) -> State:
         """The state before the first step, on the device and of the type of ``like``."""
         raise NotImplementedError
+
+    def seeded(self, state: State, seeds: Sequence[int]) -> State:
+        """The state before the first step with one seed per trial, for memories that draw random numbers; the others leave it as it is."""
+        return state
 
     def start_orthogonal(self) -> None:
         """Let the weights from state to state start as an orthogonal matrix."""

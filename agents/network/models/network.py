@@ -82,9 +82,10 @@ class Network(nn.Module):
             return encoder(frames)
         return Seen.joined([encoder(part) for part in frames.split(_TOGETHER)])
 
-    def initial(self, batch: int) -> State:
-        """The state before the first step of ``batch`` trials."""
-        return self.memory.initial(batch, self.task_embedding.weight)
+    def initial(self, batch: int, seeds: Sequence[int] | None = None) -> State:
+        """The state before the first step of ``batch`` trials; ``seeds``, one for each, are for memories that draw random numbers."""
+        state = self.memory.initial(batch, self.task_embedding.weight)
+        return state if seeds is None else self.memory.seeded(state, seeds)
 
     def remember(self, seen: Seen, tasks: str | Sequence[str], state: State | None = None) -> tuple[Tensor, State]:
         """Go through steps.
@@ -105,9 +106,13 @@ class Network(nn.Module):
         parts = (name, seen.inputs) if self.name_first else (seen.inputs, name)
         return self.memory(torch.cat(parts, -1), self.initial(batch) if state is None else state)
 
+    def features(self, hidden: Tensor, seen: Seen) -> Tensor:
+        """What the linear heads read (..., features) of hidden states (..., hidden) and what is seen at the same steps."""
+        return hidden
+
     def answer(self, hidden: Tensor, seen: Seen, task: str) -> Tensor:
         """The outputs (..., head) of a task's head for hidden states (..., hidden) and what is seen at the same steps."""
-        return self.heads[self.tasks[task].head](hidden)
+        return self.heads[self.tasks[task].head](self.features(hidden, seen))
 
     @override
     def forward(self, seen: Seen, task: str, state: State | None = None) -> Passage:

@@ -12,7 +12,11 @@ from ..inputs.batches import assemble
 from ..inputs.data import Block, Pool, phase_weights
 
 if TYPE_CHECKING:
-    from ..models import Network
+    from torch import Tensor
+
+    from ..models import Network, Seen
+
+    Read = Callable[[Tensor, Seen, str], Tensor]
 
 #: Trials that go through the network together.
 _BATCH = 200
@@ -81,23 +85,35 @@ def examine(network: Network, pool: Pool, training: Pool | None = None, held_out
     held_out : whether trials with some levels were kept from training
     """
     logits = outputs_of(network, pool)
-    guesses = {} if training is None else {tuple(block.levels.items()): frequencies(block, training.view.head) for block in training.blocks}
-    overall = np.mean(list(guesses.values()), axis=0) if guesses else None
-    rows = []
-    for number, block in enumerate(pool.blocks):
-        own = logits[number :: len(pool.blocks)]
-        rows.append(_row(pool, block, own, guesses.get(tuple(block.levels.items()), overall), held_out(block.levels)))
     losses, shares = [], []
     for start in range(0, pool.trials, _PUBLISHED_BATCH):
         trials = np.arange(start, min(pool.trials, start + _PUBLISHED_BATCH))
         loss, share = _published(logits[trials], pool, trials)
         losses.append(loss)
         shares.append(share)
-    return Examined(rows, float(np.mean(losses)), float(np.mean(shares)))
+    return Examined(rows_of_outputs(logits, pool, training, held_out), float(np.mean(losses)), float(np.mean(shares)))
 
 
-def outputs_of(network: Network, pool: Pool) -> np.ndarray:
-    """The outputs of a network at each step of all trials of a pool, float32 (trials, steps, head); zeros after the end of a trial."""
+def rows_of_outputs(
+    logits: np.ndarray, pool: Pool, training: Pool | None = None, held_out: Callable[[dict[str, Any]], bool] = lambda levels: False
+) -> list[Row]:
+    """Accuracy of outputs, float32 (trials, steps, head), for each combination of factor levels; see :func:`examine`."""
+    guesses = {} if training is None else {tuple(block.levels.items()): frequencies(block, training.view.head) for block in training.blocks}
+    overall = np.mean(list(guesses.values()), axis=0) if guesses else None
+    rows = []
+    for number, block in enumerate(pool.blocks):
+        own = logits[number :: len(pool.blocks)]
+        rows.append(_row(pool, block, own, guesses.get(tuple(block.levels.items()), overall), held_out(block.levels)))
+    return rows
+
+
+def outputs_of(network: Network, pool: Pool, read: Read | None = None) -> np.ndarray:
+    """The outputs of a network at each step of all trials of a pool, float32 (trials, steps, head); zeros after the end of a trial.
+
+    Parameters
+    ----------
+    read : makes the outputs of hidden states, what is seen and the name of a task; the network's heads when not given
+    """
     import torch
 
     from ..speedups.sight import by_patches
@@ -105,7 +121,7 @@ def outputs_of(network: Network, pool: Pool) -> np.ndarray:
 
     device = next(network.parameters()).device
     longest = max(block.frames.shape[1] for block in pool.blocks)
-    found = np.zeros((pool.trials, longest, pool.view.head), np.float32)
+    found: np.ndarray | None = None
     with torch.inference_mode():
         for start in range(0, pool.trials, _BATCH):
             rows = pool.take(np.arange(start, min(pool.trials, start + _BATCH)))
@@ -115,7 +131,11 @@ def outputs_of(network: Network, pool: Pool) -> np.ndarray:
             hidden, seen = pass_through(network, batch)
             for task, places, *_ in batch.wanted[0]:
                 trial, step = np.nonzero(np.array([name == task for name in rows.tasks])[:, None] & inside)
-                found[start + trial, step] = network.answer(hidden[places], seen.rows(places), task).float().cpu().numpy()
+                outputs = (read or network.answer)(hidden[places], seen.rows(places), task).float().cpu().numpy()
+                if found is None:
+                    found = np.zeros((pool.trials, longest, outputs.shape[1]), np.float32)
+                found[start + trial, step] = outputs
+    assert found is not None, "a pool has trials"
     return found
 
 

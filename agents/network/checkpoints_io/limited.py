@@ -1,0 +1,63 @@
+"""Networks with a limited memory: those that ship, with noise in their memory; how much of it follows from a rule (``scripts/limited.py``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from importlib import resources
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from ....core.errors import SpanLabError
+from ....paradigms.language import yaml_source
+
+#: The name that stands for all of them.
+LIMITED = "limited"
+_WITH_NOISE = re.compile(r"(?P<name>.+)@(?P<noise>\d+(?:\.\d+)?)")
+
+
+class Limit(BaseModel):
+    """How much noise a network has in the tasks of a paradigm."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    paradigm: str = Field(description="paradigm for whose trials the noise was chosen")
+    tasks: list[str] = Field(description="tasks of networks in which it is used")
+    network: str = Field(description="name of the network that ships")
+    noise: Annotated[float, Field(ge=0)] = Field(description="standard deviation of what is added to the cell of every unit at each step")
+
+
+def limits() -> list[Limit]:
+    """The limits that ship, in the order of their file."""
+    file = resources.files("spanlab.agents.network") / "checkpoints" / f"{LIMITED}.yaml"
+    return TypeAdapter(list[Limit]).validate_python(yaml_source.parse(file.read_text(encoding="utf-8"), f"{LIMITED}.yaml").data)
+
+
+def name_and_noise(name: str) -> tuple[str, float | None]:
+    """A network's name and the noise that is given with it: ``laptop@0.2`` is ``laptop`` with a noise of 0.2; None where none is given.
+
+    Examples
+    --------
+    >>> name_and_noise("laptop@0.2"), name_and_noise("laptop")
+    (('laptop', 0.2), ('laptop', None))
+    """
+    found = _WITH_NOISE.fullmatch(name)
+    return (found["name"], float(found["noise"])) if found else (name, None)
+
+
+def limit_for(tasks: Collection[str]) -> Limit:
+    """The limit that is used in these tasks.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none, or the tasks have different ones.
+    """
+    known = limits()
+    found = [limit for limit in known if set(tasks) & set(limit.tasks)]
+    if len(found) == 1 and set(tasks) <= set(found[0].tasks):
+        return found[0]
+    paradigms = ", ".join(limit.paradigm for limit in known)
+    problem = "these trials have several tasks with different limits" if len(found) > 1 else f"it has no limit for the task {', '.join(sorted(tasks)) or '(none)'}"
+    raise SpanLabError(f"network:{LIMITED} takes one of {paradigms} at a time, and {problem}; choose one of these, or give a network and its noise (laptop@0.2)")

@@ -1,0 +1,93 @@
+"""Noise in the memory of a trained network, which makes it a limited one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from typing_extensions import override
+
+from ....core.errors import SpanLabError
+from .memories import CellOptions, Lstm, State
+from .network import Network
+
+
+class NoisyLstm(Lstm):
+    """An LSTM with the weights of another, whose cells take up normal noise at every step: what is held drifts, the more the longer it is held.
+
+    The noise of a trial follows from the trial's seed and the step alone, so that it is the same step by step, in a batch, and whenever the trial is taken again.
+
+    Parameters
+    ----------
+    source : whose weights it has
+    noise : standard deviation of what is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1
+    """
+
+    carried = 3
+
+    def __init__(self, source: Lstm, noise: float) -> None:
+        with torch.device("meta"):
+            super().__init__(source.cell.input_size, source.hidden, CellOptions.model_validate({}))
+        self.cell, self.noise = source.cell, noise
+
+    @override
+    def initial(self, batch: int, like: Tensor) -> State:
+        zeros = like.new_zeros(1, batch, self.hidden)
+        return self.seeded((zeros, zeros, zeros), range(batch))
+
+    @override
+    def seeded(self, state: State, seeds: Sequence[int]) -> State:
+        held, cells, _ = state
+        return held, cells, _mixed(torch.tensor([seed % 2**63 for seed in seeds], device=held.device).reshape(1, -1, 1))
+
+    @override
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        (held,), (cells,), (numbers,) = state
+        into, across, *biases = self.cell.all_weights[0]
+        driven, outputs = functional.linear(inputs, into, biases[0] + biases[1]), []
+        units = torch.arange(self.hidden, device=inputs.device)
+        for incoming in driven.unbind(1):
+            enter, keep, candidate, leave = (incoming + held @ across.T).chunk(4, -1)
+            numbers = _mixed(numbers + 1)
+            drift = (self.noise * _normal(numbers, units)).to(cells.dtype)
+            cells = torch.sigmoid(keep) * cells + torch.sigmoid(enter) * torch.tanh(candidate) + drift
+            held = torch.sigmoid(leave) * torch.tanh(cells)
+            outputs.append(held)
+        return torch.stack(outputs, 1), (held[None], cells[None], numbers[None])
+
+
+def add_noise(network: Network, noise: float) -> None:
+    """Give a network's memory noise; the weights stay as they are.
+
+    Raises
+    ------
+    SpanLabError
+        when its memory is not an LSTM with a single layer.
+    """
+    memory = network.memory
+    if not isinstance(memory, Lstm) or memory.layers > 1:
+        raise SpanLabError(f"noise can be added to an LSTM with a single layer, and this network has the memory '{memory.name}'; leave out the noise")
+    if isinstance(memory, NoisyLstm):
+        memory.noise = noise
+    else:
+        network.memory = NoisyLstm(memory, noise).eval()
+
+
+def _mixed(numbers: Tensor) -> Tensor:
+    """Other numbers, far apart for neighbours, from 0 to 2**63 - 1 (the finaliser of SplitMix64; Steele, Lea & Flood, 2014)."""
+    for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685)):
+        numbers = (numbers ^ ((numbers >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    return (numbers ^ ((numbers >> 31) & ((1 << 33) - 1))) & (2**63 - 1)
+
+
+def _uniform(numbers: Tensor) -> Tensor:
+    """Numbers between 0 and 1, never either, from numbers of 63 bits."""
+    return ((numbers >> 23).double() + 0.5) / 2**40
+
+
+def _normal(numbers: Tensor, units: Tensor) -> Tensor:
+    """Standard normal numbers (batch, units) from a number for each trial (batch, 1) and that of each unit (Box & Muller, 1958)."""
+    first = _mixed(numbers + units * -7046029254386353131)
+    return (-2 * _uniform(first).log()).sqrt() * torch.cos(2 * torch.pi * _uniform(_mixed(first + 1)))
