@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS, NETWORK, SIMULATED, AgentKind
+from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS, NETWORK, OBSERVER, SIMULATED, AgentKind
 from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
 from .base import Agent, AgentOptions
@@ -23,6 +23,7 @@ _HOMES: Mapping[AgentKind, tuple[str, str]] = {
     CHANCE: (".oracles", "Chance"),
     IDEAL: (".oracles", "IdealAgent"),
     CAPACITY: (".oracles", "CapacityAgent"),
+    OBSERVER: (".gist", "GistObserver"),
     NETWORK: (".network.agent", "NetworkAgent"),
     CHAT: (".chat.agent", "ChatAgent"),
     SIMULATED: (".human.simulated", "SimulatedParticipant"),

@@ -16,6 +16,7 @@ from .figures.effect_figure import effect_figure
 from .figures.error_figure import ERROR_DISTRIBUTION
 from .figures.figure import SECTIONS, FigureDeclaration, Wish
 from .figures.groups_figure import GROUPS
+from .figures.load_figure import LOAD
 from .figures.nback_study import NBACK_FIGURES
 from .figures.reaction_time_figure import REACTION_TIME
 from .figures.roc_figure import ROC, ZROC
@@ -26,7 +27,7 @@ class Figures(Instances[FigureDeclaration]):
     """All figures that are made of answers: one for each effect, then SpanLab's others, then those of other packages (entry points ``spanlab.figures``)."""
 
     def __init__(self) -> None:
-        declarations = (CONDITIONS, GROUPS, ERROR_DISTRIBUTION, REACTION_TIME, ROC, ZROC, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
+        declarations = (CONDITIONS, LOAD, GROUPS, ERROR_DISTRIBUTION, REACTION_TIME, ROC, ZROC, *NBACK_FIGURES, *map(paper_figure, PAPER_FIGURES))
         super().__init__("figure", "spanlab.figures", FigureDeclaration, declarations)
 
     @override

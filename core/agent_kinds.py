@@ -115,6 +115,12 @@ CAPACITY = AgentKind(
     order=7,
     mark=Mark(("#d8bf86", "#e6d4a8"), ("#7d682f", "#63542b"), _DASHED, 1.4, "triangle-right", 38),
 )
+OBSERVER = AgentKind(
+    *("observer", "keeps the gist and no items: observer:sum, observer:filled, observer:first, observer:last", "yardstick"),
+    label="gist alone",
+    order=7,
+    mark=Mark(("#8a6d3b", "#b08d57", "#6b4f1d", "#c9a56b"), ("#c2a36b", "#9a7b45", "#e0c48f", "#7c6131"), _DOTTED, 1.4, "diamond", 38),
+)
 SIMULATED = AgentKind(
     *("simulated", "oracle: presses real keys and clicks in the real window; simulated:OBSERVER", "stand-in", True, _KNOWS),
     order=6,
@@ -172,7 +178,7 @@ PARTICIPANT = AgentKind(
 )
 
 #: All kinds that SpanLab has, in the order in which figures draw them: later ones lie on top.
-KINDS = (CHANCE, IDEAL, CAPACITY, SIMULATED, RECORDED, PUBLISHED, CHAT, SCRIPTED, NETWORK, PRINTED, PARTICIPANT)
+KINDS = (CHANCE, IDEAL, CAPACITY, OBSERVER, SIMULATED, RECORDED, PUBLISHED, CHAT, SCRIPTED, NETWORK, PRINTED, PARTICIPANT)
 _BY_NAME = {kind.name: kind for kind in KINDS}
 #: Those that records have, in the order of lists.
 RECORDED_KINDS = tuple(sorted((kind for kind in KINDS if kind.role not in ("script", "print")), key=lambda kind: kind.order))

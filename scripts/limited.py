@@ -12,28 +12,40 @@ N-back in SpanLab: there the accuracy at n = 2 is to be half-way between the bes
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from capacity import cell, table_of
 
 import spanlab
 from spanlab.agents.network import NetworkAgent
 from spanlab.agents.network.checkpoints_io.checkpoint import load as load_network
 from spanlab.agents.network.checkpoints_io.checkpoint import member_for
-from spanlab.agents.network.checkpoints_io.limited import Limit
+from spanlab.agents.network.checkpoints_io.limited import Limit, limits
 from spanlab.agents.network.inputs.data import make_pool, task_of
 from spanlab.agents.network.inputs.frames import FrameStore
 from spanlab.agents.network.models.noise import add_noise
 from spanlab.agents.network.training.evaluation import evaluate
+from spanlab.analysis.data.loading import Data, load
+from spanlab.analysis.data.style import GROUP_MEANS, condition_looks
+from spanlab.analysis.effects.effect import Effect
+from spanlab.analysis.effects.registry import effect
+from spanlab.analysis.figures.charts import draw
+from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
+from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.figures.load_figure import compute_load
+from spanlab.analysis.model_vs_human.scores import scores
 from spanlab.human_data.published import published
 from spanlab.paradigms import load_paradigm
+from spanlab.sessions import find_sessions, read_session
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "limited.md"
 CHECKPOINTS = ROOT / "agents" / "network" / "checkpoints"
 #: Strengths of the noise that are tried.
 STRENGTHS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
@@ -48,21 +60,25 @@ class Studied:
     Parameters
     ----------
     load : the factor that is the load
-    levels : those of people, and for N-back all
-    effect : what is drawn
+    levels : on which noise is chosen: those of people, and for N-back one grid
+    effect : what is drawn, besides the accuracy by load
+    shown : levels of the trials that are shown
+    trials : how many are shown
     """
 
     load: str
     levels: Mapping[str, Any]
     effect: str
+    shown: Mapping[str, Any]
+    trials: int = 600
 
 
 STUDIED = {
-    "vsr": Studied("list_length", {"list_length": [3, 4, 5, 6]}, "serial_position"),
-    "smu": Studied("set_size", {"set_size": [1, 2, 3, 4]}, "set_size"),
-    "cd": Studied("set_size", {"set_size": [2, 4, 6], "retention_steps": 6}, "features"),
-    "vir": Studied("list_length", {"list_length": 4, "retention_steps": [0, 5]}, "serial_position_retention"),
-    "nback_spatial": Studied("n", {"grid": 3, "lures": ["none", "high"]}, "nback_measures"),
+    "vsr": Studied("list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}),
+    "smu": Studied("set_size", {"set_size": [1, 2, 3, 4]}, "set_size", {"set_size": [1, 2, 3, 4, 6, 8]}),
+    "cd": Studied("set_size", {"set_size": [2, 4, 6], "retention_steps": 6}, "features", {"set_size": [2, 4, 6, 8, 12], "retention_steps": 6}, 1000),
+    "vir": Studied("list_length", {"list_length": 4, "retention_steps": [0, 5]}, "serial_position_retention", {"retention_steps": [0, 5]}, 1200),
+    "nback_spatial": Studied("n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120),
 }
 
 
@@ -76,34 +92,130 @@ def wanted(paradigm: str) -> tuple[list[Any], float]:
     return middle.index.tolist(), float(middle.mean())
 
 
+def accuracies(name: str, strengths: Sequence[float] = STRENGTHS) -> dict[float, float]:
+    """Accuracy at the middle loads with each strength of the noise, on the trials on which noise is chosen."""
+    studied, paradigm, loads = STUDIED[name], load_paradigm(name), wanted(name)[0]
+    levels = {**studied.levels, studied.load: loads}
+    pool = make_pool(paradigm, FrameStore(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected")
+    network, found = load_network(member_for("laptop", tasks_of(name))).network, {}
+    for strength in strengths:
+        add_noise(network, strength)
+        rows = evaluate(network, pool)
+        found[strength] = float(np.mean([np.mean([row.accuracy for row in rows if row.levels[studied.load] == load]) for load in loads]))
+    return found
+
+
+def tasks_of(name: str) -> list[str]:
+    """The tasks of networks in a paradigm."""
+    paradigm = load_paradigm(name)
+    return sorted({task_of(paradigm, levels) for levels in paradigm.combinations({})})
+
+
 def choose() -> None:
     """Choose the noise of each network by the rule, and write the file of limits."""
     lines = ["# network:limited is networks of network:laptop with noise in their memory. Written by scripts/limited.py choose, by the rule that stands there."]
-    for name, studied in STUDIED.items():
-        paradigm, (loads, aim) = load_paradigm(name), wanted(name)
-        levels = {**studied.levels, studied.load: loads}
-        combinations = paradigm.combinations(levels)
-        pool = make_pool(paradigm, FrameStore(), "validation", SEED, EACH * len(combinations), levels, "corrected")
-        tasks = sorted({task_of(paradigm, combination) for combination in paradigm.combinations({})})
-        source = member_for("laptop", tasks)
-        network = load_network(source).network
-        found = {}
-        for strength in STRENGTHS:
-            add_noise(network, strength)
-            rows = evaluate(network, pool)
-            found[strength] = float(np.mean([np.mean([row.accuracy for row in rows if row.levels[studied.load] == load]) for load in loads]))
+    for name in STUDIED:
+        (loads, aim), found = wanted(name), accuracies(name)
         strength = min(found, key=lambda one: abs(found[one] - aim))
-        limit = Limit(paradigm=name, tasks=tasks, network=source, noise=strength)
-        lines += [f"- {{paradigm: {name}, tasks: [{', '.join(tasks)}], network: {source}, noise: {strength:g}}}"]
-        print(f"{name}: {limit.network} with noise {strength:g} is right in {found[strength]:.3f} at {studied.load} {loads}, where {aim:.3f} is asked for")
+        source, tasks = member_for("laptop", tasks_of(name)), ", ".join(tasks_of(name))
+        lines += [f"- {{paradigm: {name}, tasks: [{tasks}], network: {source}, noise: {strength:g}}}"]
+        print(f"{name}: {source} with noise {strength:g} is right in {found[strength]:.3f} at {loads}, where {aim:.3f} is asked for", flush=True)
     (CHECKPOINTS / "limited.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def answered(folder: Path, limit: Limit) -> Data:
+    """Sessions of a limited network and of the same network with other noise, on new trials; those that are there are not taken again."""
+    studied, data = STUDIED[limit.paradigm], folder / limit.paradigm
+    there = {read_session(session)["agent"] for session in find_sessions([data])} if data.is_dir() else set()
+    for noise in series(limit):
+        agent = NetworkAgent(limit.network, noise)
+        agent.name = f"network:{called(limit, noise)}"
+        if agent.name not in there:
+            spanlab.replay(limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)
+    return load([data])
+
+
+def series(limit: Limit) -> tuple[float, ...]:
+    """The strengths that are shown: none, half, that of the limited network, and two and four times as much."""
+    return tuple(factor * limit.noise for factor in (0, 0.5, 1, 2, 4))
+
+
+def called(limit: Limit, noise: float) -> str:
+    """A strength in figures and tables."""
+    return f"noise {noise:g}" + (" (limited)" if noise == limit.noise else "")
+
+
+def write(folder: Path) -> None:
+    """Curves and scores of the limited networks: their card, docs/limited.md and its figures."""
+    images = ROOT / "docs" / "images" / "limited"
+    images.mkdir(parents=True, exist_ok=True)
+    card: dict[str, Any] = {"name": "limited", "series": []}
+    parts = []
+    for limit in limits():
+        data = answered(folder, limit)
+        title = data.titles[limit.paradigm]
+        curve = compute_load(data, Wish((limit.paradigm,))).table
+        parts += [f"### {title}\n\n`{limit.network}`, noise {limit.noise:g}.\n", curves_table(limit, curve)]
+        shown = effect(STUDIED[limit.paradigm].effect) if STUDIED[limit.paradigm].effect else None
+        drawn = shown.table(data.scored, limit.paradigm, human=data.human.get(limit.paradigm)) if shown else curve
+        if shown:
+            (images / f"{limit.paradigm}.svg").write_text(picture(shown, drawn, limit, title), encoding="utf-8")
+            parts.append(f"![{title}: a network with noise of several strengths, and people](images/limited/{limit.paradigm}.svg)\n")
+        found = scores(data.scored, human=data.human).to_dict("records")
+        if found:
+            names = list(dict.fromkeys(row["score"] for row in found))
+            cells = {(row["score"], row["agent"]): row for row in found}
+            rows = [(name, *(cell(cells.get((name, f"network:{called(limit, noise)}"))) for noise in series(limit))) for name in names]
+            parts.append(table_of(("distance from people", *(called(limit, noise) for noise in series(limit))), rows))
+        values = curve[curve["agent_kind"] != GROUP_MEANS][["agent", "load", "mean", "low", "high", "n_items"]]
+        card["series"].append(
+            {
+                "paradigm": limit.paradigm,
+                "network": limit.network,
+                "noise": limit.noise,
+                "sha256": load_network(limit.network).sha256,
+                "trials": STUDIED[limit.paradigm].trials,
+                "curves": [{key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()} for row in values.to_dict("records")],
+                "scores": [
+                    {key: row[key] if key in ("score", "agent") else round(row[key], 4) for key in ("score", "agent", "value", "low", "high")} for row in found
+                ],
+            }
+        )
+    made = "\n".join(parts)
+    (CHECKPOINTS / "limited.json").write_text(json.dumps(card, indent=1, ensure_ascii=False).replace("NaN", "null") + "\n", encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8")
+    start, end = "<!-- made curves -->\n", "<!-- end of curves -->"
+    DOCUMENT.write_text(text[: text.index(start) + len(start)] + "\n" + made.rstrip() + "\n\n" + text[text.index(end) :], encoding="utf-8")
+
+
+def curves_table(limit: Limit, curve: pd.DataFrame) -> str:
+    """Accuracy by load, a line for each strength of the noise, and one for people."""
+    loads = sorted(curve["load"].unique())
+    rows = []
+    for agent in [f"network:{called(limit, noise)}" for noise in series(limit)] + sorted(set(curve.loc[curve["agent_kind"] == GROUP_MEANS, "agent"])):
+        means = curve[curve["agent"] == agent].set_index("load")["mean"]
+        rows.append((agent.removeprefix("network:"), *(f"{means[one]:.3f}" if one in means.index else "–" for one in loads)))
+    return table_of(("", *(f"{STUDIED[limit.paradigm].load.replace('_', ' ')} {one:g}" for one in loads)), rows)
+
+
+def picture(shown: Effect, table: pd.DataFrame, limit: Limit, title: str) -> str:
+    """The curves of all strengths, each with a look of its own, and people's."""
+    named = table.assign(agent=table["agent"].str.removeprefix("network:"))
+    looks = [*condition_looks([called(limit, noise) for noise in series(limit)]), *looks_of(table[table["agent_kind"] == GROUP_MEANS])]
+    return draw(effect_chart(shown, named, looks, title=title), looks)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("do", choices=["choose"])
-    parser.parse_args()
-    choose()
+    parser.add_argument("do", choices=["choose", "write"])
+    parser.add_argument("-o", "--output", type=Path, help="folder of the sessions, for write")
+    given = parser.parse_args()
+    if given.do == "choose":
+        choose()
+    elif given.output is None:
+        parser.error("write needs -o FOLDER")
+    else:
+        write(given.output)
 
 
 if __name__ == "__main__":

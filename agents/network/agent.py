@@ -171,9 +171,7 @@ class NetworkAgent(BatchAgent):
                         keep(number, hidden)
         return answers
 
-    def _batch(
-        self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]], seeds: Sequence[int]
-    ) -> list[tuple[list[Response | None], np.ndarray]]:
+    def _batch(self, views: Sequence[NetworkView], trials: Sequence[Sequence[Percept]], seeds: Sequence[int]) -> list[tuple[list[Response | None], np.ndarray]]:
         """Answers and hidden states in trials of one task, filled up to the length of the longest: what follows a trial's end cannot change them."""
         import torch
 

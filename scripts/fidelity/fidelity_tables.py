@@ -17,6 +17,7 @@ from pathlib import Path
 
 import fidelity_balance
 import fidelity_faults
+import fidelity_gist
 import fidelity_independence
 import fidelity_lacking
 
@@ -25,6 +26,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 TABLES: dict[str, Callable[[], str]] = {
     "faults": fidelity_faults.table,
     "lacking": fidelity_lacking.table,
+    "gist": fidelity_gist.table,
     "independence": fidelity_independence.table,
     "balance": fidelity_balance.table,
 }

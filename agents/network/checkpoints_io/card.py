@@ -53,7 +53,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         config.about,
         "## What it is",
         f"""{_article(config.model.architecture)} with {config.model.hidden} units, with one linear head per {_heads(kept)}:
-        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {_start(config)}""",
+        {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
         ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
@@ -113,18 +113,20 @@ def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
         {model.filters} filters; positions are kept. {match}"""
 
 
-def _start(config: TrainingConfig) -> str:
-    """Where its weights started."""
-    model = config.model
+def wired(config: TrainingConfig) -> str:
+    """Where its weights started, and what was wired in before any training."""
+    model, taken = config.model, ""
     if config.start_from is not None:
-        return f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256."
+        taken = f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256. "
     if isinstance(model, WormSettings):
-        return "Its weights start as those of the published networks do."
+        return taken or "Its weights start as those of the published networks do."
     if model.start != "delay_line":
-        return "Its recurrent weights start orthogonal." if model.start == "orthogonal" else "Its weights start as PyTorch has it."
+        return taken or ("Its recurrent weights start orthogonal." if model.start == "orthogonal" else "Its weights start as PyTorch has it.")
     line = model.delay_line
-    return f"""Its recurrent weights start as a delay line of {line.slots} x {line.width} units beside {model.hidden - line.slots * line.width} integrating
-        units; all of them are then learned."""
+    queue = f"a queue of {line.slots} places with {line.width} units each (a delay line), beside {model.hidden - line.slots * line.width} integrating units"
+    if model.compared:
+        queue += ", and products that compare what each place of the queue holds with what is seen now"
+    return f"{taken}**Wired in before training: {queue}.** All of its weights are then learned."
 
 
 def _no_other(config: TrainingConfig) -> str:

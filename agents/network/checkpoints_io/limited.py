@@ -58,6 +58,7 @@ def limit_for(tasks: Collection[str]) -> Limit:
     found = [limit for limit in known if set(tasks) & set(limit.tasks)]
     if len(found) == 1 and set(tasks) <= set(found[0].tasks):
         return found[0]
-    paradigms = ", ".join(limit.paradigm for limit in known)
-    problem = "these trials have several tasks with different limits" if len(found) > 1 else f"it has no limit for the task {', '.join(sorted(tasks)) or '(none)'}"
-    raise SpanLabError(f"network:{LIMITED} takes one of {paradigms} at a time, and {problem}; choose one of these, or give a network and its noise (laptop@0.2)")
+    names = ", ".join(limit.paradigm for limit in known)
+    task = ", ".join(sorted(tasks)) or "(none)"
+    problem = "these trials have several tasks with different limits" if len(found) > 1 else f"it has no limit for the task {task}"
+    raise SpanLabError(f"network:{LIMITED} takes one of {names} at a time, and {problem}; choose one of these, or another network with noise (laptop@0.2)")

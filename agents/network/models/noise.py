@@ -17,7 +17,7 @@ from .network import Network
 class NoisyLstm(Lstm):
     """An LSTM with the weights of another, whose cells take up normal noise at every step: what is held drifts, the more the longer it is held.
 
-    The noise of a trial follows from the trial's seed and the step alone, so that it is the same step by step, in a batch, and whenever the trial is taken again.
+    The noise of a trial follows from the trial's seed and the step alone, so that it is the same step by step, in a batch, and when the trial is taken again.
 
     Parameters
     ----------

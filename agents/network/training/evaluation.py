@@ -36,6 +36,8 @@ class Row:
     chance : what a uniformly random allowed answer gives
     blind : what always giving the best fixed answer gives; the answer is chosen on training trials and scored on these
     held_out : whether such trials were kept from training
+    before : accuracy of the best linear read-out before training; None where it was not measured
+    unweighted : before training, accuracy of a plain sum of products; None where there are none
     """
 
     paradigm: str
@@ -47,9 +49,11 @@ class Row:
     chance: float
     blind: float
     held_out: bool = False
+    before: float | None = None
+    unweighted: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        values = asdict(self)
+        values = {key: value for key, value in asdict(self).items() if value is not None}
         if not self.held_out:
             del values["held_out"]
         return {key: (round(value, 4) if value == value else None) if isinstance(value, float) else value for key, value in values.items()}
@@ -218,30 +222,31 @@ def gained(rows: Sequence[Row]) -> float:
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """A table per paradigm; levels that were kept from training have a star."""
-    parts = []
-    for paradigm in dict.fromkeys(row.paradigm for row in rows):
-        own = [row for row in rows if row.paradigm == paradigm]
-        names = list(own[0].levels) or ["condition"]
-        lines = [
-            f"### {paradigm}",
-            "",
-            "| " + " | ".join(name.replace("_", " ") for name in names) + " | accuracy | s.e. | best blind guess | chance | trials |",
-            "|" + "---|" * (len(names) + 5),
-        ]
-        for row in own:
-            levels = [str(row.levels.get(name, "all")) for name in names]
-            levels[-1] += " *" if row.held_out else ""
-            lines.append(
-                "| " + " | ".join([*levels, f"**{row.accuracy:.3f}**", f"{row.se:.3f}", f"{row.blind:.3f}", f"{row.chance:.3f}", str(row.trials)]) + " |"
-            )
-        means = [float(np.mean([getattr(row, key) for row in own])) for key in ("accuracy", "blind", "chance")]
-        lines.append(
-            "| "
-            + " | ".join(
-                ["mean", *[""] * (len(names) - 1), f"**{means[0]:.3f}**", "", f"{means[1]:.3f}", f"{means[2]:.3f}", str(sum(row.trials for row in own))]
-            )
-            + " |"
-        )
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+    """A table per paradigm; levels that were kept from training have a star. What was not measured has no column."""
+    return "\n\n".join(_table([row for row in rows if row.paradigm == paradigm]) for paradigm in dict.fromkeys(row.paradigm for row in rows))
+
+
+#: The columns of a card: the attribute of a row, its heading, and whether it has a mean over levels.
+_COLUMNS = (
+    *(("accuracy", "accuracy", True), ("se", "s.e.", False), ("before", "before training", True), ("unweighted", "unweighted sum, before training", True)),
+    *(("blind", "best blind guess", True), ("chance", "chance", True)),
+)
+
+
+def _table(rows: Sequence[Row]) -> str:
+    """The table of a paradigm, with the mean over combinations of levels in its last line."""
+    names = list(rows[0].levels) or ["condition"]
+    columns = [column for column in _COLUMNS if getattr(rows[0], column[0]) is not None]
+    lines = [[*(name.replace("_", " ") for name in names), *(heading for _, heading, _ in columns), "trials"]]
+    for row in rows:
+        levels = [str(row.levels.get(name, "all")) for name in names]
+        levels[-1] += " *" if row.held_out else ""
+        lines.append([*levels, *(_bold(key, getattr(row, key)) for key, _, _ in columns), str(row.trials)])
+    means = [_bold(key, float(np.mean([getattr(row, key) for row in rows]))) if averaged else "" for key, _, averaged in columns]
+    lines.append(["mean", *[""] * (len(names) - 1), *means, str(sum(row.trials for row in rows))])
+    first, *rest = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([f"### {rows[0].paradigm}", "", first, "|" + "---|" * len(lines[0]), *rest])
+
+
+def _bold(key: str, value: float) -> str:
+    return f"**{value:.3f}**" if key == "accuracy" else f"{value:.3f}"

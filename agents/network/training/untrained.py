@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from ..inputs.data import Loss, Pool
 from ..inputs.training_data import TrainingData
@@ -21,7 +19,7 @@ from .learning import summed
 from .run import begin
 
 #: Trials of each combination of levels on which a read-out is fitted. Its penalty is chosen on the validation trials, and it is scored on the test trials.
-FITTED_ON = 200
+FITTED_ON = 100
 #: Penalties that are tried, on the squared weights of features of variance 1.
 PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 

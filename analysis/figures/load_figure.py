@@ -1,0 +1,98 @@
+"""Right answers by memory load in all paradigms at once: ``spanlab figure load``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...core.errors import SpanLabError
+from ..data.scoring import Scored
+from ..effects.conditions import conditions_effect
+from ..effects.effect import Effect
+from ..effects.registry import effect
+from .effect_figure import caption, effect_chart, looks_of, shown
+from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..data.loading import Data
+
+NAME = "load"
+_SET_SIZE = effect("set_size")
+#: What is drawn: the curves of all paradigms in panels.
+_TOGETHER = replace(
+    _SET_SIZE,
+    name=NAME,
+    title="correct by memory load",
+    paradigms=(),
+    x="load",
+    x_title="set size, list length or n",
+    panels=("title",),
+    panel_labels=("{}",),
+    needs=(),
+    method="Proportion correct by the number of items to be held in memory, in N-back by n, averaged over everything else.",
+)
+
+
+def compute_load(data: Data, wish: Wish) -> Computed:
+    """The curves of everybody in all paradigms that have a load.
+
+    Raises
+    ------
+    SpanLabError
+        when no paradigm of the data has several loads.
+    """
+    import pandas as pd
+
+    paradigms = [name for name in named_paradigms(data, wish) or data.titles if not _missing(data.scored, name)]
+    if not paradigms:
+        raise SpanLabError(f"no figure {NAME}: no paradigm of these data varies its set size, its list length or n")
+    tables = [_curve(data, name) for name in paradigms]
+    table = pd.concat(tables, ignore_index=True)
+    drawn = replace(_TOGETHER, panel_order=tuple(data.titles[name] for name in paradigms))
+    below = caption(drawn, table, wish.bars)
+    return Computed(
+        title="Correct by memory load",
+        caption=below,
+        table=table,
+        shown=shown(drawn, table),
+        picture=lambda agents: effect_chart(
+            drawn, table, agents, title="Correct by memory load", subtitle=lines(below), bars=wish.bars, yardsticks=wish.yardsticks
+        ),
+        looks=looks_of(table),
+        readouts=[sentence for name in paradigms for sentence in data.readouts.get(name, ())],
+    )
+
+
+def _curve(data: Data, paradigm: str) -> pd.DataFrame:
+    own = _effect_of(data.scored, paradigm)
+    table = own.table(data.scored, paradigm, human=data.human.get(paradigm))
+    return table.rename(columns={own.x: "load"}).assign(paradigm=paradigm, title=data.titles[paradigm])
+
+
+def _effect_of(scored: Scored, paradigm: str) -> Effect:
+    """What shows the load of a paradigm: its set size, or n."""
+    part = scored.parts[paradigm]
+    return conditions_effect(part, paradigm, "n") if _levels(part, "factor_n") > 1 else _SET_SIZE
+
+
+def _missing(scored: Scored, paradigm: str) -> str:
+    """Why a paradigm has no panel."""
+    part = scored.parts.get(paradigm)
+    loads = 0 if part is None else max(_levels(part, "factor_n"), _levels(part, "set_size"))
+    return "" if loads else f"{paradigm} has neither a set size nor an n."
+
+
+def _levels(part: Scored, column: str) -> int:
+    return int(part.items[column].nunique()) if column in part.items.columns else 0
+
+
+LOAD = FigureDeclaration(
+    NAME,
+    "correct by memory load",
+    compute_load,
+    _missing,
+    line="correct by set size, list length or n, all paradigms in one figure",
+    section=None,
+)

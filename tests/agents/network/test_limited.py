@@ -1,0 +1,155 @@
+"""Networks with noise in their memory: the noise follows from the trial's seed alone, more of it leaves less, and the files that ship follow from the rule."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from command_line import Run, complaint  # noqa: E402
+
+from spanlab import replay  # noqa: E402
+from spanlab.agents.base import AgentOptions, BatchAgent  # noqa: E402
+from spanlab.agents.network import NetworkAgent  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import load, member_for  # noqa: E402
+from spanlab.agents.network.checkpoints_io.limited import limit_for, limits, name_and_noise  # noqa: E402
+from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
+from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.models.memories import memory  # noqa: E402
+from spanlab.agents.network.models.noise import NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
+from spanlab.agents.network.training.evaluation import evaluate, mean_accuracy  # noqa: E402
+from spanlab.core.errors import SpanLabError  # noqa: E402
+from spanlab.paradigms import load_paradigm  # noqa: E402
+from spanlab.sessions import read_session  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+FIVE = {
+    "vsr": {"list_length": [3, 5]},
+    "cd": {"set_size": [2, 6], "feature": "colour"},
+    "vir": {"list_length": [4, 8]},
+    "smu": {"set_size": [1, 3]},
+    "nback_spatial": {"n": [1, 2], "grid": 3, "lures": "none"},
+}
+
+
+def noisy(noise: float) -> NoisyLstm:
+    torch.manual_seed(1)
+    return NoisyLstm(memory("lstm", {}, 20, 48), noise).eval()  # type: ignore[arg-type]
+
+
+def test_without_noise_it_is_the_lstm_whose_weights_it_has() -> None:
+    inputs, cell = torch.randn(3, 7, 20), noisy(0.0)
+    torch.testing.assert_close(cell(inputs, cell.initial(3, inputs))[0], cell.cell(inputs)[0], atol=1e-6, rtol=0)
+
+
+def test_a_trial_has_the_same_noise_alone_and_step_by_step_and_another_than_other_trials() -> None:
+    inputs, cell = torch.randn(1, 7, 20).expand(3, -1, -1), noisy(0.5)
+    together = cell(inputs, cell.seeded(cell.initial(3, inputs), [5, 9, 5]))[0]
+    state, parts = cell.seeded(cell.initial(1, inputs), [9]), []
+    for step in range(7):
+        out, state = cell(inputs[:1, step : step + 1], state)
+        parts.append(out)
+    torch.testing.assert_close(torch.cat(parts, 1)[0], together[1], atol=1e-6, rtol=0)
+    torch.testing.assert_close(together[0], together[2], atol=0, rtol=0)
+    assert (together[0] - together[1]).abs().mean() > 0.05
+
+
+def test_noise_is_normal_and_independent() -> None:
+    drawn = _normal(_mixed(torch.arange(20_000)[:, None]), torch.arange(40))
+    assert abs(float(drawn.mean())) < 0.005
+    assert float(drawn.std()) == pytest.approx(1, abs=0.005)
+    assert float((drawn**4).mean()) == pytest.approx(3, abs=0.06)
+    between = torch.corrcoef(drawn.T).fill_diagonal_(0) * 20_000**0.5
+    assert float(between.abs().max()) < 4.8
+    assert float(between.std()) == pytest.approx(1, abs=0.1)
+
+
+def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
+    paradigm = load_paradigm("vsr")
+    pool = make_pool(paradigm, FrameStore(), "test", 3, 120, {"list_length": [3, 6]}, "corrected")
+    network, found = load("laptop").network, {}
+    for noise in (0.0, 0.25, 1.0):
+        add_noise(network, noise)
+        rows = evaluate(network, pool)
+        found[noise] = (mean_accuracy(rows), rows[0].accuracy - rows[1].accuracy)
+    assert found[0.0][0] > found[0.25][0] + 0.15 > found[1.0][0] + 0.3
+    assert found[0.25][1] > found[0.0][1] + 0.15, "the list of six suffers more than that of three"
+
+
+def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None:
+    assert name_and_noise("laptop@0.2") == ("laptop", 0.2)
+    assert name_and_noise("runs/a@b/net.pt") == ("runs/a@b/net.pt", None)
+    answers = {}
+    for name in ("network:laptop", "network:laptop@0", "network:laptop@0.8", "network:limited"):
+        folder = replay("vsr", name, trials=16, data=tmp_path, say=lambda _: None).folder
+        answers[name] = pd.read_csv(folder / "responses.csv")["answer"].tolist()
+        noise = {"network:laptop": None, "network:laptop@0": 0.0, "network:laptop@0.8": 0.8, "network:limited": limit_for(["vsr"]).noise}[name]
+        assert read_session(folder)["agent"] == name
+        assert read_session(folder)["agent_settings"].get("noise") == noise
+    assert answers["network:laptop"] == answers["network:laptop@0"] != answers["network:laptop@0.8"]
+    again = replay("vsr", "network:limited", trials=16, data=tmp_path / "again", say=lambda _: None).folder
+    assert pd.read_csv(again / "responses.csv")["answer"].tolist() == answers["network:limited"]
+
+
+def test_what_has_no_limit_or_cannot_have_noise_is_refused_in_a_sentence(run: Run, tmp_path: Path) -> None:
+    assert "takes one of vsr, smu, cd, vir" in complaint(*run("replay", "sfr", "--agent", "network:limited", "--trials", "2"))
+    network = load("laptop").network
+    network.memory = memory("gru", {}, 8, 8)
+    with pytest.raises(SpanLabError, match="noise can be added to an LSTM with a single layer"):
+        add_noise(network, 0.1)
+
+
+def test_the_limits_name_networks_that_know_their_tasks() -> None:
+    for limit in limits():
+        assert member_for("laptop", limit.tasks) == limit.network
+        assert set(limit.tasks) <= set(load(limit.network).network.tasks)
+        assert limit.noise > 0
+
+
+@pytest.mark.slow
+def test_the_strength_of_the_noise_follows_from_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two neighbours of the strength that ships, neither is nearer to what the rule asks for."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    sys.modules.pop("limited", None)
+    import limited
+
+    for limit in limits():
+        at = limited.STRENGTHS.index(limit.noise)
+        found = limited.accuracies(limit.paradigm, limited.STRENGTHS[at - 1 : at + 2])
+        aim = limited.wanted(limit.paradigm)[1]
+        assert min(found, key=lambda strength: abs(found[strength] - aim)) == limit.noise
+
+
+@pytest.mark.slow
+def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path: Path, run: Run) -> None:
+    for name, levels in FIVE.items():
+        network = "network:limited" if any(limit.paradigm == name for limit in limits()) else "network:laptop"
+        agent = NetworkAgent.from_name(network.partition(":")[2], AgentOptions(tasks=frozenset(tasks_of(name))))
+        assert isinstance(agent, BatchAgent)
+        replay(name, agent, trials=8, levels=levels, data=tmp_path / "data", say=lambda _: None)
+        folder = replay(name, "capacity:2", trials=8, levels=levels, data=tmp_path / "others", say=lambda _: None).folder
+        table = pd.read_csv(folder / "responses.csv")
+        for who, kind in (("p01", "human"), ("chat:model", "chat")):
+            table.assign(agent=who, agent_kind=kind, participant=who, session=f"{name}-{who}").to_csv(tmp_path / "data" / f"{name}-{kind}.csv", index=False)
+    status, out, said = run("figure", "load", "data", "-o", "load.svg")
+    assert status == 0, said
+    text = (tmp_path / "load.svg").read_text(encoding="utf-8")
+    for title in ("Visual Serial Recall", "Change Detection", "Visual Item Recognition", "Spatial Memory Updating", "Spatial N-back"):
+        assert title in text
+    for who in ("People", "chat:model", "network:limited", "Avons 1998"):
+        assert who in text, re.findall(r">([^<]{3,40})</text>", text)[-12:]
+    assert run("figure", "load", "data", "-o", "load.csv")[0] == 0
+    table = pd.read_csv(tmp_path / "load.csv")
+    assert set(table["paradigm"]) == set(FIVE)
+    assert np.isfinite(table["mean"]).all()
+
+
+def tasks_of(name: str) -> set[str]:
+    paradigm = load_paradigm(name)
+    return {view.task for levels in paradigm.combinations(FIVE[name]) if (view := paradigm.network_view(levels)) is not None}
