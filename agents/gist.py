@@ -1,6 +1,6 @@
 """Observers of the gist: of everything that was shown they keep a sum, a number, the first or the last display, and no list of items.
 
-They see percepts and nothing else. What they reach shows how much of a task can be done without memory for its items, which a curve over the load does not tell.
+They see percepts and nothing else. What they reach shows how much of a task can be done without memory for its items; a curve over the load does not tell.
 """
 
 from __future__ import annotations

@@ -60,8 +60,9 @@ def figure_named(name: str, source: Sequence[str] = ()) -> FigureDeclaration:
         when there is none, with a list of all that there are; and when it is not made of answers, with what makes it.
     """
     known = FIGURES.known()
-    if name in known:
-        return known[name]
+    meant = NUMBERS.get(name, name)
+    if meant in known:
+        return known[meant]
     other = elsewhere(name, source)
     if other:
         raise SpanLabError(other)

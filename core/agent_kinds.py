@@ -156,7 +156,12 @@ SCRIPTED = AgentKind(
     mark=Mark(*_GREEN, _DOTTED, 1.8, "triangle-up", 52),
 )
 NETWORK = AgentKind(
-    *("network", "a trained network: network:laptop ships, network:FILE is a checkpoint of yours, network:FILE.yaml one made without SpanLab", "model"),
+    *(
+        "network",
+        "a trained network: network:laptop ships, network:limited has noise in its memory, network:FILE is a checkpoint of yours, "
+        "network:FILE.yaml one made without SpanLab",
+        "model",
+    ),
     label="trained network",
     order=1,
     mark=Mark(("#0069b0", "#4d9fd6", "#00406b"), ("#5cb3f0", "#a3d5f8", "#2e86c4"), _SOLID, 2.0, "square", 42),

@@ -15,8 +15,10 @@ from ..core.errors import SpanLabError
 from ..core.verdicts import VerdictRule
 from ..core.version import __version__
 
-#: What became of a table or a figure: the same; not the same, by so much; drawn from what is at hand, with nothing published to hold it against; not to be had.
-Verdict = Literal["same", "differs", "ours alone", "not available here"]
+#: What became of a table or a figure: the same; not the same, by so much; too few trials to tell; drawn from what is at hand, with nothing published to hold it
+#: against; not to be had.
+Verdict = Literal["same", "differs", "not resolved", "ours alone", "not available here"]
+_ORDER: Sequence[Verdict] = ("same", "differs", "not resolved", "ours alone", "not available here")
 
 VERDICTS = (
     VerdictRule(
@@ -69,6 +71,8 @@ class Entry:
     picture : the figure, as SVG
     caption, notes : what must be known to read it
     command : that makes it by itself
+    source : where the published values come from: printed (where), recomputed from raw answers, or digitised from a picture
+    check : whether it only holds settings and code against the paper, and is no result
     """
 
     key: str
@@ -81,6 +85,8 @@ class Entry:
     caption: str = ""
     notes: tuple[str, ...] = ()
     command: str = ""
+    source: str = ""
+    check: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,20 +109,36 @@ class Page:
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def results(self) -> list[Entry]:
+        """The entries that are results."""
+        return [entry for entry in self.entries if not entry.check]
+
+    @property
+    def checks(self) -> list[Entry]:
+        """The entries that only hold settings and code against the paper."""
+        return [entry for entry in self.entries if entry.check]
+
     def counted(self) -> str:
-        """How many of each verdict."""
-        counts = Counter(entry.verdict for entry in self.entries)
-        order: Sequence[Verdict] = ("same", "differs", "ours alone", "not available here")
-        return ", ".join(f"{counts[one]} {one}" for one in order if counts[one])
+        """How many of each verdict, checks apart."""
+        said = _counts(self.results)
+        return f"{said}; checks of the configuration: {_counts(self.checks)}" if self.checks else said
+
+
+def _counts(entries: Sequence[Entry]) -> str:
+    counts = Counter(entry.verdict for entry in entries)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
 
 
 def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
-    """What rows that were held against published ones come to."""
+    """What rows that were held against published ones come to: one that differs makes the whole differ, and one that is not resolved leaves it open."""
     judged = [row for row in rows if row.verdict]
-    same = sum(row.verdict == "same" for row in judged)
-    if same == len(judged):
+    counts = Counter(row.verdict for row in judged)
+    if counts["same"] == len(judged):
         return "same", f"all {len(judged)} rows are as published"
-    return "differs", f"{same} of {len(judged)} rows are as published; the differences of the others are shown beside them"
+    open_ = f", {counts['not resolved']} not resolved" if counts["not resolved"] else ""
+    said = f"{counts['same']} of {len(judged)} rows are as published{open_}; what is said of the others stands beside them"
+    return "differs" if counts["differs"] else "not resolved" if counts["not resolved"] else "differs", said
 
 
 def with_own_ids(picture: str, key: str) -> str:

@@ -33,7 +33,7 @@ _STARTED = re.compile(
     r"( ?\*\*Wired in before training[^*]*\*\* All of its weights are then learned\.)?"
     r"( ?Its recurrent weights start as a delay line[^;]*; all of them are then learned\.)?"
 )
-_SUM = "The unweighted sum is that of the products of the state with the present frame (those of the right place of the queue, if they have one), with a threshold."
+_SUM = "The unweighted sum is that of the products of the state with the present frame (of the right place of the queue, if they have one), with a threshold."
 
 
 def measure(name: str) -> None:

@@ -1,15 +1,16 @@
 """The figures of WorM (Sikarwar & Zhang, 2023, NeurIPS), drawn from any data as its published code draws them.
 
 That code has a notebook for each task; what each draws (which conditions, along what, with which people) is kept here. There a figure shows one network, with a
-line for each condition, and people apart; here everybody gets such a panel. The paper numbers its figures, but neither its code nor its tables tell which
-number is which, with one exception: see :data:`NUMBERS`.
+line for each condition, and people apart; here everybody gets such a panel. Which number is which, the paper's captions tell: see :data:`NUMBERS`.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,11 +104,31 @@ PAPER_FIGURES: tuple[PaperFigure, ...] = (
 UNITS: Mapping[str, tuple[str, str]] = {
     "worm-sts": ("task_switching", "states of a network in task switching, by task and by answer"),
     "worm-units": ("task_variance", "task variance of a network's units, and their clusters"),
+    "worm-clusters": ("units", "a network's units by their task variances, in a plane"),
+    "worm-preferences": ("fractional_variance", "fractional task variance of a network's units, for pairs of tasks"),
+    "worm-similarity": ("similarity_to_first", "similarity of a network's states between positions of a list"),
+    "worm-lesions": ("lesions", "accuracy of a network without clusters of its units"),
+    "worm-embeddings": ("task_embeddings", "similarity of a network's learned task embeddings"),
 }
-#: Numbers of the paper's figures of which it is known what they show.
-NUMBERS: Mapping[str, str] = {"worm-5a": "worm-sts"}
-#: Numbers of which that is not known.
-UNKNOWN: tuple[str, ...] = tuple(f"worm-{one}" for one in (*(f"4{letter}" for letter in "abcdef"), "5b", "5c", "5d", *(f"a{n}" for n in range(2, 15))))
+#: Figures of training: from the log of a run.
+TRAINING = "NAME.svg of a training run ('spanlab train PRESET' writes it)"
+#: The figures of answers and of units that the paper's numbers stand for, by its captions (``analysis/published/worm_figures.csv``).
+NUMBERS: Mapping[str, str] = {
+    **{"worm-4a": "worm-vsr", "worm-4b": "worm-vir", "worm-4c": "worm-cs", "worm-4d": "worm-smu", "worm-4e": "worm-vsrec", "worm-4f": "worm-cd"},
+    **{"worm-5a": "worm-sts", "worm-5b": "worm-clusters", "worm-5c": "worm-units", "worm-5d": "worm-preferences"},
+    **{"worm-a2a": "worm-vsr", "worm-a2b": "serial_position", "worm-a2c": "serial_position", "worm-a3": "serial_position_retention"},
+    **{"worm-a5": "worm-similarity", "worm-a6": "worm-lesions", "worm-a13": "worm-embeddings"},
+    **{"worm-a7": "worm-vsr", "worm-a8": "worm-vir", "worm-a9": "worm-cs", "worm-a10": "worm-smu", "worm-a11": "worm-vsrec", "worm-a12": "worm-cd"},
+}
+#: Numbers of figures that are made neither of answers nor of a checkpoint, with what makes them.
+OTHERS: Mapping[str, str] = {"worm-a1": "'spanlab show PARADIGM' draws the scheme of each paradigm", "worm-a4": TRAINING, "worm-a14": TRAINING}
+
+
+@cache
+def numbered() -> Mapping[str, Mapping[str, str]]:
+    """What each numbered figure of the paper shows: ``task``, ``models``, ``x``, ``panels``, ``what`` and ``note``, by its number (``4A``)."""
+    with (files("spanlab.analysis") / "published" / "worm_figures.csv").open(encoding="utf-8") as file:
+        return {row["figure"]: row for row in csv.DictReader(line for line in file if not line.startswith("#"))}
 
 
 def paper_figure(figure: PaperFigure) -> FigureDeclaration:
@@ -199,7 +220,6 @@ def elsewhere(name: str, source: Sequence[str]) -> str:
         file, what = UNITS[known]
         network = source[0] if len(source) == 1 and not Path(source[0]).is_dir() else "CHECKPOINT"
         return f"{name} ({what}) needs a checkpoint, not answers: 'spanlab neural {network} -o DIR' draws it as DIR/figures/{file}.svg"
-    if name in UNKNOWN:
-        drawn = ", ".join([*(figure.name for figure in PAPER_FIGURES), *UNITS])
-        return f"neither the code nor the tables of WorM tell what its Fig. {name.removeprefix('worm-').upper()} shows; by their content there are {drawn}"
+    if name in OTHERS:
+        return f"Fig. {name.removeprefix('worm-').upper()} of WorM is made neither of answers nor of a checkpoint: {OTHERS[name]}"
     return ""

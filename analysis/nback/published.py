@@ -48,11 +48,22 @@ def published_results() -> pd.DataFrame:
     return _read("nback_results.csv")
 
 
-def _read(name: str) -> pd.DataFrame:
+def printed_means() -> pd.DataFrame:
+    """The tables that the authors' notebooks print, as text with its digits: ``notebook``, ``n``, and mean and standard error of the four measures."""
+    return _read("nback_printed.csv", as_text=True).astype({"n": int})
+
+
+def printed_tests() -> pd.DataFrame:
+    """The tests that the authors' notebook on all experiments prints, as text with its digits: ``family``, ``test``, ``variant``, ``model``, ``n``,
+    ``statistic``, ``p`` and ``effect``."""
+    return _read("nback_printed_tests.csv", as_text=True)
+
+
+def _read(name: str, *, as_text: bool = False) -> pd.DataFrame:
     import pandas as pd
 
     with files("spanlab.analysis").joinpath("published", name).open("rb") as file:
-        return pd.read_csv(file)
+        return pd.read_csv(file, dtype=str if as_text else None)
 
 
 def variant_of(paradigm: str, grid: int | None = None) -> str:

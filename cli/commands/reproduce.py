@@ -88,17 +88,18 @@ def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Pat
     from ...sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
 
     if paper == "worm":
-        from ...reproduction.worm import ERRORLESS, PARADIGMS
+        from ...reproduction.worm import ERRORLESS, FURTHER, PARADIGMS
 
         wanted = [(paradigm, ERRORLESS) for paradigm in PARADIGMS]
+        taken: tuple[str, ...] = (*PARADIGMS, *FURTHER)
     else:
         from ...reproduction.nback import PARADIGMS
 
-        wanted = []
+        wanted, taken = [], PARADIGMS
     there = _there(data)
     folders: list[Path] = []
     absent: list[str] = []
-    for paradigm, agent in [*wanted, *((paradigm, agent) for agent in agents for paradigm in PARADIGMS)]:
+    for paradigm, agent in [*wanted, *((paradigm, agent) for agent in agents for paradigm in taken)]:
         design = "published" if paper == "nback" else None
         chosen = choose_trials(paradigm, seed=seed, trials=trials, design=design, generator="published")
         taker = make_machine(agent, chosen.seed, trials=chosen)

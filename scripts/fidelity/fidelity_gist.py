@@ -1,4 +1,4 @@
-"""How far the observers of the gist get in every paradigm: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``, and ``analysis/published/gist.csv``.
+"""How far the observers of the gist get: a table of ``docs/fidelity.md``, made by ``fidelity_tables.py``, and ``analysis/published/gist.csv``.
 
 Each condition has as many trials as give ``QUESTIONS`` questions that are scored. Conditions are the levels of the load (list length, set size, n); all other
 factors have all their levels in turn.
@@ -96,9 +96,7 @@ def measured() -> list[Cell]:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
     for cell in found:
-        writer.writerow(
-            (cell.paradigm, cell.load, cell.level, cell.observer, cell.trials, *(f"{value:.4f}" for value in (cell.chance, cell.right, cell.se)))
-        )
+        writer.writerow((cell.paradigm, cell.load, cell.level, cell.observer, cell.trials, *(f"{value:.4f}" for value in (cell.chance, cell.right, cell.se))))
     FILE.write_text(text.getvalue(), encoding="utf-8")
     return found
 

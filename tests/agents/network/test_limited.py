@@ -137,7 +137,7 @@ def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path:
         table = pd.read_csv(folder / "responses.csv")
         for who, kind in (("p01", "human"), ("chat:model", "chat")):
             table.assign(agent=who, agent_kind=kind, participant=who, session=f"{name}-{who}").to_csv(tmp_path / "data" / f"{name}-{kind}.csv", index=False)
-    status, out, said = run("figure", "load", "data", "-o", "load.svg")
+    status, _, said = run("figure", "load", "data", "-o", "load.svg")
     assert status == 0, said
     text = (tmp_path / "load.svg").read_text(encoding="utf-8")
     for title in ("Visual Serial Recall", "Change Detection", "Visual Item Recognition", "Spatial Memory Updating", "Spatial N-back"):

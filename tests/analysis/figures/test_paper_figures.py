@@ -22,7 +22,7 @@ from spanlab.analysis.figures.charts import draw
 from spanlab.analysis.figures.figure import DrawnFigure, Wish
 from spanlab.analysis.figures.nback_histograms import BIN
 from spanlab.analysis.figures.nback_study import families
-from spanlab.analysis.figures.worm import NUMBERS, PAPER_FIGURES, UNITS, UNKNOWN
+from spanlab.analysis.figures.worm import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, numbered
 from spanlab.core.errors import SpanLabError
 
 #: Eight matches among 24 items.
@@ -103,9 +103,11 @@ def test_every_name_has_a_line_and_every_number_an_answer() -> None:
         figure_named("nback_lure")
     assert all(f"  {name} " in str(told.value) for name in (*FIGURES.known(), *UNITS, *NUMBERS))
     assert len(listing().splitlines()) == len(FIGURES) + len(UNITS) + len(NUMBERS)
-    for name in UNKNOWN:
-        with pytest.raises(SpanLabError, match=r"neither the code nor the tables of WorM tell what its Fig\. .* shows"):
+    assert {f"worm-{number.lower()}" for number in numbered()} == {*NUMBERS, *OTHERS}, "every numbered figure of the paper"
+    for name in OTHERS:
+        with pytest.raises(SpanLabError, match="is made neither of answers nor of a checkpoint"):
             figure_named(name)
+    assert figure_named("worm-4a").name == "worm-vsr"
     with pytest.raises(SpanLabError, match=r"'spanlab neural mine.pt -o DIR' draws it as DIR/figures/task_switching.svg"):
         figure_named("worm-5a", ["mine.pt"])
 
@@ -255,7 +257,8 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
     ("arguments", "words"),
     [
         ("figure worm-5a table.csv", "'spanlab neural table.csv -o DIR' draws it"),
-        ("figure worm-4c table.csv", "Fig. 4C"),
+        ("figure worm-a4 table.csv", "Fig. A4 of WorM is made neither of answers nor of a checkpoint"),
+        ("figure worm-4c table.csv", "no figure worm-cs: these data have no cs"),
         ("figure worm-vsr table.csv", "no figure worm-vsr: these data have no vsr"),
         ("figure nback_bars table.csv --bars both", "--bars is 'interval' (95%), 'sem'"),
         ("figure nback_bars table.csv --by set_size", "--by is for the figures conditions, error_distribution, reaction_time, roc and zroc"),
