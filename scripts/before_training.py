@@ -1,6 +1,7 @@
 """How far the networks that ship would get without training: a column of their cards, and a table in docs/networks.md.
 
 python scripts/before_training.py NAME ...        # measures, and writes the cards of these networks; of all that ship when none is given
+python scripts/before_training.py NAME --fitted 25 --tested 25    # with so many trials of each combination of levels
 python scripts/before_training.py --table         # the table in docs/networks.md, from the cards
 """
 
@@ -24,9 +25,9 @@ from spanlab.agents.network.training.untrained import FITTED_ON, before_training
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "agents" / "network" / "checkpoints"
 DOCUMENT = ROOT / "docs" / "networks.md"
-_SAID = f"""Before training: accuracy, on the same trials, of the best linear read-out of what the network computes with the weights that it starts from,
-without any weights taken over from another network. It is a logistic regression on what the heads read, for each task alone, fitted on {FITTED_ON} training
-trials of each combination of levels; its penalty was chosen on the validation trials."""
+_SAID = """Before training: accuracy of the best linear read-out of what the network computes with the weights that it starts from, without any weights taken
+over from another network. It is a logistic regression on what the heads read, for each task alone, fitted on {fitted} training trials of each combination of
+levels; its penalty was chosen on the validation trials, and it was scored on {tested} of the test trials."""
 #: What a card says of its starting weights, in the words of now and of before.
 _STARTED = re.compile(
     r"(Its weights start as those of the checkpoint `[^`]*`; the log has its SHA-256\.)?"
@@ -36,11 +37,13 @@ _STARTED = re.compile(
 _SUM = "The unweighted sum is that of the products of the state with the present frame (of the right place of the queue, if they have one), with a threshold."
 
 
-def measure(name: str) -> None:
+def measure(name: str, fitted: int, tested: int | None) -> None:
     """Measure what can be read out of a network before training, and write it into its card."""
     file = CHECKPOINTS / f"{name}.json"
     card, config = json.loads(file.read_text(encoding="utf-8")), read_config(file.with_suffix(".yaml"))
-    found = {(before.paradigm, json.dumps(before.levels)): before for before in before_training(config)}
+    tested = min(tested or config.check.test_trials, config.check.test_trials)
+    config = config.model_copy(update={"check": config.check.model_copy(update={"test_trials": tested})})
+    found = {(before.paradigm, json.dumps(before.levels)): before for before in before_training(config, fitted)}
     rows = []
     for kept in card["test"]:
         before = found[kept["paradigm"], json.dumps(kept["levels"])]
@@ -51,7 +54,7 @@ def measure(name: str) -> None:
     text = started(text, wired(config))
     head, middle = text.index("## Held-out accuracy"), text.index("\n### ")
     said = re.sub(r" Before training: .*", "", text[head:middle].rstrip(), flags=re.DOTALL)
-    said += " " + " ".join(_SAID.split()) + (f" {_SUM}" if any(row.unweighted is not None for row in rows) else "")
+    said += " " + " ".join(_SAID.format(fitted=fitted, tested=tested).split()) + (f" {_SUM}" if any(row.unweighted is not None for row in rows) else "")
     file.with_suffix(".md").write_text(text[:head] + said + "\n\n" + as_markdown(rows) + "\n\n" + text[text.index("## What it is not") :], encoding="utf-8")
     print(f"{name}: " + ", ".join(f"{line[1]} {line[2]} to {line[3]}" for line in lines_of(name)), flush=True)
 
@@ -87,12 +90,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--fitted", type=int, default=FITTED_ON)
+    parser.add_argument("--tested", type=int)
     given = parser.parse_args()
     if given.table:
         write_table()
         return
     for name in given.names or shipped():
-        measure(name)
+        measure(name, given.fitted, given.tested)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from ...stimuli import Stimulus
 from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
-from .checkpoints_io.checkpoint import Checkpoint, family_of, load, member_for
+from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for
 from .checkpoints_io.limited import LIMITED, limit_for, name_and_noise
 from .foreign import foreign_network
 from .foreign_agent import ForeignAgent
@@ -28,6 +28,8 @@ from .readout import one_thread, read_out, view_of
 if TYPE_CHECKING:
     from .models import State
 
+#: Names that stood for other networks before.
+_BEFORE = {"network:laptop-nback": f" (the one that was called so before is network:{WIRED})"}
 #: Trials that go through the network together.
 _BATCH = 128
 
@@ -99,8 +101,13 @@ class NetworkAgent(BatchAgent):
 
     @override
     def introduction(self) -> list[str]:
-        """Facts about a checkpoint of others in a line or two; empty for SpanLab's own, which have a card."""
-        return [] if self.checkpoint.published is None else self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
+        """Facts about a checkpoint of others in a line or two; of SpanLab's own, which have a card, only what must not be overlooked."""
+        if self.checkpoint.published is not None:
+            return self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
+        lines = [] if self.noise is None else [f"{self.name} has noise of {self.noise:g} in its memory"]
+        if self.checkpoint.name == WIRED:
+            lines.append(f"{self.name} takes these trials with {WIRED}: N-back was solved before its training began, by comparisons that were wired in")
+        return lines
 
     @override
     def check_trial(self, context: TrialContext, steps: int) -> None:
@@ -213,7 +220,7 @@ class NetworkAgent(BatchAgent):
             tasks = [*known, *(task for one in family for task in load(one).network.tasks)]
             raise SpanLabError(
                 f"{self.name} was not trained on the task '{view.task}' of {context.paradigm} (it knows {', '.join(dict.fromkeys(tasks))}); "
-                "choose another network, or train one with spanlab train"
+                f"choose another network{_BEFORE.get(self.name, '')}, or train one with spanlab train"
             )
         if known[view.task].outputs != view.head:
             raise SpanLabError(

@@ -29,6 +29,8 @@ FORMAT = "spanlab network"
 #: 2 is for files whose weights are bytes; all others stay 1, so that older versions of SpanLab can read them
 VERSIONS = (1, 2)
 Store = Literal["half", "bytes"]
+#: A network that ships as a comparison: its task was solved before training by what was wired in.
+WIRED = "wired-nback"
 _ENDINGS = (".pt", ".pth", ".ckpt")
 
 
@@ -104,8 +106,9 @@ def shipped() -> list[str]:
 
 
 def family_of(name: str) -> list[str]:
-    """The networks that a name stands for: of those that ship, ``laptop`` stands for all whose names begin with ``laptop-``, too."""
-    return [name, *(one for one in shipped() if one.startswith(f"{name}-"))] if name in shipped() else [name]
+    """The networks that a name stands for: of those that ship, ``laptop`` stands for all whose names begin with ``laptop-``, too, and for :data:`WIRED`."""
+    members = [name, *(one for one in shipped() if one.startswith(f"{name}-"))] if name in shipped() else [name]
+    return [*members, WIRED] if name == "laptop" else members
 
 
 def member_for(name: str, tasks: Collection[str]) -> str:

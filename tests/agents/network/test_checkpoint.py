@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -104,8 +106,9 @@ def test_without_torch_one_sentence_says_what_to_install(monkeypatch: pytest.Mon
 #: Paradigms that the networks called ``laptop`` know, and the one that takes each.
 KNOWN = {
     **dict.fromkeys(("vsr", "sfr", "smu"), "laptop"),
-    **dict.fromkeys(("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "laptop-nback"),
-    **dict.fromkeys(("nback_spatial", "nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"), "laptop-nback"),
+    **dict.fromkeys(("sts", "sts_congruency", "nback_verbal", "nback_verbal_noise", "nback_verbal_reasoning"), "wired-nback"),
+    **dict.fromkeys(("nback_spatial_noise", "nback_spatial_reasoning", "nback_abstraction", "nback_abstraction_strict"), "wired-nback"),
+    "nback_spatial": "laptop-nback",
     **dict.fromkeys(("si", "cd", "cd_noise"), "laptop-changes"),
     "sc": "laptop-coordination",
     **dict.fromkeys(("vsrec", "vir"), "laptop-recognition"),
@@ -196,8 +199,41 @@ def test_wrong_scales_are_refused_in_a_sentence(tmp_path: Path, scales: Callable
     assert "\n" not in str(caught.value)
 
 
-def test_the_networks_that_ship_take_at_most_twenty_megabytes() -> None:
-    assert sum(locate(name).stat().st_size for name in shipped()) <= 20_000_000
+def test_the_networks_that_ship_take_at_most_thirty_megabytes() -> None:
+    assert sum(locate(name).stat().st_size for name in shipped()) <= 30_000_000
+
+
+def test_the_network_that_had_a_name_before_is_named_where_its_tasks_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match=r"network:laptop-nback was not trained on .*the one that was called so before is network:wired-nback"):
+        spanlab.replay("nback_verbal", "network:laptop-nback", trials=1, data=tmp_path, say=lambda _: None)
+
+
+def test_who_was_wired_says_so_before_a_session(tmp_path: Path) -> None:
+    said: list[str] = []
+    spanlab.replay("nback_verbal", "network:laptop", trials=1, data=tmp_path, say=said.append)
+    assert any("solved before its training began" in line for line in said), said
+
+
+def test_every_card_says_how_far_it_gets_before_training() -> None:
+    for name in shipped():
+        card = json.loads(locate(name).with_suffix(".json").read_text(encoding="utf-8"))
+        text = locate(name).with_suffix(".md").read_text(encoding="utf-8")
+        assert card["sha256"] == hashlib.sha256(locate(name).read_bytes()).hexdigest()
+        assert card["sha256"] in text
+        assert all(0 <= row["before"] <= 1 for row in card["test"]), name
+        assert "| before training |" in text
+        assert "**Wired in before training: a queue of" in text, name
+
+
+def test_n_back_was_learned_and_not_wired_in() -> None:
+    """At n = 2 and 3, at least 15 points over the best fitted read-out of the same network before training, and over the plain sum of its products."""
+    rows = json.loads(locate("laptop-nback").with_suffix(".json").read_text(encoding="utf-8"))["test"]
+    wired = json.loads(locate("wired-nback").with_suffix(".json").read_text(encoding="utf-8"))["test"]
+    for n in (2, 3):
+        mine = [row for row in rows if row["levels"]["n"] == n]
+        assert np.mean([row["accuracy"] - max(row["before"], row["unweighted"]) for row in mine]) >= 0.15
+        of_wired = [row for row in wired if row["levels"].get("n") == n]
+        assert np.mean([row["before"] for row in of_wired]) > 0.95, "the comparison: solved before training"
 
 
 @pytest.mark.parametrize("name", ["nback_verbal_feedback", "nback_spatial_feedback"])
