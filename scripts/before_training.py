@@ -63,7 +63,7 @@ def started(text: str, said: str) -> str:
     """A card that says where its weights started."""
     found = max(_STARTED.finditer(text), key=lambda match: len(match[0]))
     assert found[0], "a card says where its weights started"
-    return text[: found.start()] + said + text[found.end() :]
+    return text[: found.start()].rstrip(" ") + " " + said + text[found.end() :]
 
 
 def lines_of(name: str) -> list[tuple[str, ...]]:

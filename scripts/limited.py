@@ -40,6 +40,7 @@ from spanlab.analysis.figures.effect_figure import effect_chart, looks_of
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.figures.load_figure import compute_load
 from spanlab.analysis.model_vs_human.scores import scores
+from spanlab.core.agent_kinds import OBSERVER
 from spanlab.human_data.published import published
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import find_sessions, read_session
@@ -64,6 +65,7 @@ class Studied:
     effect : what is drawn, besides the accuracy by load
     shown : levels of the trials that are shown
     trials : how many are shown
+    gist : the observer of the gist that explains part of the curve; none where empty
     """
 
     load: str
@@ -71,14 +73,15 @@ class Studied:
     effect: str
     shown: Mapping[str, Any]
     trials: int = 600
+    gist: str = ""
 
 
 STUDIED = {
     "vsr": Studied("list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}),
     "smu": Studied("set_size", {"set_size": [1, 2, 3, 4]}, "set_size", {"set_size": [1, 2, 3, 4, 6, 8]}),
     "cd": Studied("set_size", {"set_size": [2, 4, 6], "retention_steps": 6}, "features", {"set_size": [2, 4, 6, 8, 12], "retention_steps": 6}, 1000),
-    "vir": Studied("list_length", {"list_length": 4, "retention_steps": [0, 5]}, "serial_position_retention", {"retention_steps": [0, 5]}, 1200),
-    "nback_spatial": Studied("n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120),
+    "vir": Studied("list_length", {"list_length": 4, "retention_steps": [0, 5]}, "serial_position_retention", {"retention_steps": [0, 5]}, 1200, "sum"),
+    "nback_spatial": Studied("n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120, "sum"),
 }
 
 
@@ -132,6 +135,8 @@ def answered(folder: Path, limit: Limit) -> Data:
         agent.name = f"network:{called(limit, noise)}"
         if agent.name not in there:
             spanlab.replay(limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)
+    if studied.gist and f"observer:{studied.gist}" not in there:
+        spanlab.replay(limit.paradigm, f"observer:{studied.gist}", trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)
     return load([data])
 
 
@@ -192,7 +197,8 @@ def curves_table(limit: Limit, curve: pd.DataFrame) -> str:
     """Accuracy by load, a line for each strength of the noise, and one for people."""
     loads = sorted(curve["load"].unique())
     rows = []
-    for agent in [f"network:{called(limit, noise)}" for noise in series(limit)] + sorted(set(curve.loc[curve["agent_kind"] == GROUP_MEANS, "agent"])):
+    others = sorted(set(curve.loc[curve["agent_kind"].isin([GROUP_MEANS, OBSERVER.name]), "agent"]))
+    for agent in [f"network:{called(limit, noise)}" for noise in series(limit)] + others:
         means = curve[curve["agent"] == agent].set_index("load")["mean"]
         rows.append((agent.removeprefix("network:"), *(f"{means[one]:.3f}" if one in means.index else "–" for one in loads)))
     return table_of(("", *(f"{STUDIED[limit.paradigm].load.replace('_', ' ')} {one:g}" for one in loads)), rows)
@@ -201,7 +207,7 @@ def curves_table(limit: Limit, curve: pd.DataFrame) -> str:
 def picture(shown: Effect, table: pd.DataFrame, limit: Limit, title: str) -> str:
     """The curves of all strengths, each with a look of its own, and people's."""
     named = table.assign(agent=table["agent"].str.removeprefix("network:"))
-    looks = [*condition_looks([called(limit, noise) for noise in series(limit)]), *looks_of(table[table["agent_kind"] == GROUP_MEANS])]
+    looks = [*condition_looks([called(limit, noise) for noise in series(limit)]), *looks_of(table[table["agent_kind"].isin([GROUP_MEANS, OBSERVER.name])])]
     return draw(effect_chart(shown, named, looks, title=title), looks)
 
 

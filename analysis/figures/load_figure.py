@@ -81,7 +81,7 @@ def _missing(scored: Scored, paradigm: str) -> str:
     """Why a paradigm has no panel."""
     part = scored.parts.get(paradigm)
     loads = 0 if part is None else max(_levels(part, "factor_n"), _levels(part, "set_size"))
-    return "" if loads else f"{paradigm} has neither a set size nor an n."
+    return "" if loads > 1 else f"{paradigm} has {'only one load' if loads else 'no load (a set size or n)'}."
 
 
 def _levels(part: Scored, column: str) -> int:
