@@ -252,9 +252,10 @@ def _at_hand(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
         found.append(
             Entry(
                 f"at-hand-{paradigm.replace('_', '-')}",
-                f"{loaded.titles[paradigm]}: available agents, beside the printed values",
+                f"{loaded.titles[paradigm]}: available agents, beside the study's values",
                 "ours alone",
-                "these are other answerers than the study's, in trials that are made as its were; printed values are hollow",
+                "these are other answerers than the study's, in trials that are made as its were; the study's values are hollow",
+                source="recomputed from the published raw answers",
                 picture=draw(drawing.spec, drawing.agents),
                 notes=tuple(drawing.notes),
                 command=f"spanlab figure nback_published {' '.join(map(str, data))} --paradigm {paradigm} -o FILE.svg",

@@ -128,6 +128,7 @@ def test_the_strength_of_the_noise_follows_from_the_rule(monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path: Path, run: Run) -> None:
+    tables: list[pd.DataFrame] = []
     for name, levels in FIVE.items():
         network = "network:limited" if any(limit.paradigm == name for limit in limits()) else "network:laptop"
         agent = NetworkAgent.from_name(network.partition(":")[2], AgentOptions(tasks=frozenset(tasks_of(name))))
@@ -135,16 +136,17 @@ def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path:
         replay(name, agent, trials=8, levels=levels, data=tmp_path / "data", say=lambda _: None)
         folder = replay(name, "capacity:2", trials=8, levels=levels, data=tmp_path / "others", say=lambda _: None).folder
         table = pd.read_csv(folder / "responses.csv")
-        for who, kind in (("p01", "human"), ("chat:model", "chat")):
-            table.assign(agent=who, agent_kind=kind, participant=who, session=f"{name}-{who}").to_csv(tmp_path / "data" / f"{name}-{kind}.csv", index=False)
-    status, _, said = run("figure", "load", "data", "-o", "load.svg")
+        for who, kind in (("P01", "participant"), ("chat:model", "chat")):
+            tables.append(table.assign(agent=who, agent_kind=kind, participant=who if kind == "participant" else "", session=f"{name}-{who}"))
+    pd.concat(tables).assign(oracle=False).to_csv(tmp_path / "others.csv", index=False)
+    status, _, said = run("figure", "load", "data", "others.csv", "-o", "load.svg")
     assert status == 0, said
     text = (tmp_path / "load.svg").read_text(encoding="utf-8")
     for title in ("Visual Serial Recall", "Change Detection", "Visual Item Recognition", "Spatial Memory Updating", "Spatial N-back"):
         assert title in text
-    for who in ("People", "chat:model", "network:limited", "Avons 1998"):
+    for who in ("Participant P01", "chat:model", "network:limited", "Avons 1998"):
         assert who in text, re.findall(r">([^<]{3,40})</text>", text)[-12:]
-    assert run("figure", "load", "data", "-o", "load.csv")[0] == 0
+    assert run("figure", "load", "data", "others.csv", "-o", "load.csv")[0] == 0
     table = pd.read_csv(tmp_path / "load.csv")
     assert set(table["paradigm"]) == set(FIVE)
     assert np.isfinite(table["mean"]).all()

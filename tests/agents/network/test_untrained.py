@@ -35,9 +35,8 @@ def test_comparisons_that_are_wired_in_solve_the_task_before_training() -> None:
         assert row.read_out > 0.97
         assert row.unweighted is not None
         assert row.unweighted > 0.9
-    assert plain[0].read_out < 0.9
-    assert plain[1].read_out < 0.8
     for row in plain:
+        assert row.read_out < 0.9
         assert row.unweighted is not None
         assert row.unweighted < 0.75
 
