@@ -106,7 +106,7 @@ class NetworkAgent(BatchAgent):
             return self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
         lines = [] if self.noise is None else [f"{self.name} has noise of {self.noise:g} in its memory"]
         if self.checkpoint.name == WIRED:
-            lines.append(f"{self.name} takes these trials with {WIRED}: N-back was solved before its training began, by comparisons that were wired in")
+            lines.append(f"{self.name} takes these trials with {WIRED}: N-back tasks without noise were solved before its training began, by wiring")
         return lines
 
     @override

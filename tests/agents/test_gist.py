@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,10 +60,10 @@ def test_what_each_keeps_by_hand() -> None:
 
 
 def test_elements_of_displays() -> None:
-    assert elements(Matrix(filled=(3, 9))) == (3, 9)
-    assert elements(Letter(symbol="w%#^*")) == ("w",)
-    assert elements(Blank()) == ()
-    assert alternatives(SideBySide(left=(1,), right=(2, 3))) == [(1,), (2, 3)]
+    assert elements(Matrix.model_validate({"filled": [3, 9]})) == (3, 9)
+    assert elements(Letter.model_validate({"symbol": "w%#^*"})) == ("w",)
+    assert elements(Blank.model_validate({})) == ()
+    assert alternatives(SideBySide.model_validate({"left": [1], "right": [2, 3]})) == [(1,), (2, 3)]
 
 
 def test_a_list_length_effect_without_any_item() -> None:
@@ -90,7 +91,7 @@ def test_order_is_not_in_the_gist() -> None:
 def test_every_paradigm_can_be_taken_and_nothing_but_percepts_is_seen(name: str) -> None:
     trial = compile_trial(load_paradigm(name), load_paradigm(name).combinations()[0], 3)
 
-    async def answers(keeps: str, seed: int) -> list[object]:
+    async def answers(keeps: str, seed: int) -> list[Any]:
         episode = GistObserver(keeps).start(TrialContext(name, "", "en", "", (), seed=seed))
         found = [await episode.step(step.percept) for step in trial.steps]
         return [response.value for response in found if response is not None]
@@ -100,8 +101,8 @@ def test_every_paradigm_can_be_taken_and_nothing_but_percepts_is_seen(name: str)
         assert given == asyncio.run(answers(keeps, 5)), "the same seed gives the same answers"
         asked = [step for step in trial.steps if step.percept.ask is not None]
         for step, value in zip(asked, given, strict=True):
-            assert step.percept.ask is not None
-            step.percept.ask.kind.score(value, step.truth.answer)  # an allowed answer
+            if step.percept.ask is not None and step.truth.answer is not None:
+                step.percept.ask.kind.score(value, step.truth.answer)  # an allowed answer
 
 
 def test_it_is_an_agent_like_others_and_no_oracle(tmp_path: Path) -> None:
