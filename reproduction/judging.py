@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..core.verdicts import VerdictRule
 from .entries import Verdict
 
 if TYPE_CHECKING:
@@ -17,6 +18,34 @@ if TYPE_CHECKING:
 LEVEL = 0.001
 #: More trials than this are not asked for.
 _MOST = 1_000_000
+
+VERDICTS = (
+    VerdictRule(
+        name="a score is the published one",
+        says=(
+            "the 95% interval is within … of it",
+            "some … trials would resolve it",
+            "more than … trials would be needed to resolve it",
+            "it has no interval",
+        ),
+        rests_on="the 95% interval of a score, against a margin around the printed value that was fixed before any run",
+        says_no_when="the whole interval is outside the margin (differs), or reaches over its end (not resolved), as with few trials",
+        tests=(
+            "tests/reproduction/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
+            "tests/reproduction/test_pages.py::test_no_score_of_a_random_network_is_the_same",
+        ),
+    ),
+    VerdictRule(
+        name="a network is above the best blind guess",
+        says=("it is right in … of … answers, the best blind guess in …", "more trials would not change that"),
+        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind guess",
+        says_no_when="p is .001 or more, as for a network that guesses",
+        tests=(
+            "tests/reproduction/test_pages.py::test_one_command_trains_what_is_missing_and_makes_the_page",
+            "tests/reproduction/test_pages.py::test_who_guesses_is_not_above_the_best_blind_guess",
+        ),
+    ),
+)
 
 
 @cache

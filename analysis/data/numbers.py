@@ -30,6 +30,7 @@ VERDICTS = (
             "its interval is wider than it need be",
             "the interval is the normal one",
             "A single unit has no interval",
+            "A single unit has no interval, and units that are all alike have none",
             "The interval of a score is that of (M - H) / H",
             "people's 95% interval",
             "on the safe side",
@@ -42,8 +43,8 @@ VERDICTS = (
         says_no_when="there is one unit, no spread, or trials cannot be told apart: no interval; of few units it is called "
         "rough, and where it is known to be too narrow, too narrow",
         tests=(
-            "tests/analysis/test_curves.py::test_intervals_cover_the_truth_about_as_often_as_they_say",
-            "tests/analysis/test_curves.py::test_a_cell_that_only_one_of_several_people_reached_has_no_interval",
+            "tests/analysis/stats/test_intervals.py::test_means_of_times_of_few_people_hold",
+            "tests/analysis/stats/test_intervals.py::test_people_who_are_all_always_right_have_no_interval_of_a_difference",
         ),
     ),
 )

@@ -52,7 +52,7 @@ VERDICTS = (
         says_no_when="the interval holds 0: not distinguishable; of one trial, or trials that cannot be told apart, there is no interval and no verdict",
         tests=(
             "tests/analysis/report/test_differences.py::test_sentences_of_differences_are_true",
-            "tests/analysis/report/test_differences.py::test_intervals_hold_planted_differences",
+            "tests/analysis/stats/test_intervals.py::test_a_machine_beside_few_people_differs_by_what_was_planted",
         ),
     ),
 )

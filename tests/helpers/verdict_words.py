@@ -122,6 +122,7 @@ EXPLANATIONS = (
     "as if the item had been said not to match",
     "Zero is chance, below zero worse than chance",
     "with the same weight",
+    "from the same standard error as the test beside them",
     "seeds and identifiers of trials are left out, so these trials cannot be made again",
     "Beside an answerer's kappa with people stands that of people among themselves, made in the same way",
     "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors",
