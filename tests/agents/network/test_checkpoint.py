@@ -215,7 +215,7 @@ def test_who_was_wired_says_so_before_a_session(tmp_path: Path) -> None:
 
 
 #: Cards for which it takes long to measure what can be read out before training; nothing is said there.
-UNMEASURED = {"laptop", "laptop-span"}
+UNMEASURED = {"laptop-span"}
 
 
 def test_cards_say_how_far_a_network_gets_before_training() -> None:
