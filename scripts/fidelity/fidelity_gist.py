@@ -61,7 +61,7 @@ def scored(trial: Trial, keeps: str, seed: int) -> list[tuple[bool, float]]:
             response, ask = await episode.step(step.percept), step.percept.ask
             if response is not None and ask is not None and step.truth.answer is not None and step.percept.phase == "probe":
                 scores = ask.kind.score(response.value, step.truth.answer)
-                found.extend((one.correct, ask.kind.chance()) for one in scores if one.correct_answer is not None)
+                found.extend((bool(one.correct), ask.kind.chance()) for one in scores if one.correct_answer is not None)
 
     asyncio.run(take())
     return found

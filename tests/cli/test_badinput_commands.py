@@ -85,7 +85,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("replay vsr --agent ideal --design nowhere", "vsr has no design 'nowhere'; there are human, span, published"),
     ("replay vsr --agent ideal --set list_length=5,5", "--set gives a level of 'list_length' twice; found 'list_length=5,5'"),
     ("replay vsr --agent ideal --set list_length=5,", "vsr: list_length cannot be nothing"),
-    ("replay vsr --agent ideal --data file", "cannot write sessions to file: File exists; choose another folder with --data"),
+    ("replay vsr --agent ideal --data file", "cannot write file: File exists; choose another folder with --data"),
     ("replay vsr --agent ideal --data file/below", "cannot write sessions to file/below: Not a directory; choose another folder with --data"),
     ("replay vsr --agent ideal --data /proc/nowhere", "cannot write sessions to /proc/nowhere: No such file or directory; choose another folder with --data"),
     ("replay --like nowhere --agent ideal", "nowhere is not a session: it has no session.json"),
@@ -158,7 +158,7 @@ REAL: list[tuple[list[str], int, str]] = [
         "spanlab: there is no paradigm 'vrs'; did you mean 'vsr'? (a file of your own is given by its path, ending in .yaml)\n",
     ),
     (["check", "broken.yaml", "nowhere.yaml"], 1, "broken.yaml:6 timeline step 1 > ask: 'answer' is missing"),
-    (["replay", "vsr", "--agent", "ideal", "--data", "file"], 1, "spanlab: cannot write sessions to file: File exists; choose another folder with --data\n"),
+    (["replay", "vsr", "--agent", "ideal", "--data", "file"], 1, "spanlab: cannot write file: File exists; choose another folder with --data\n"),
     (["resume", "folder"], 1, "spanlab: folder is not a session: it has no session.json\n"),
     (
         ["list", "--family", "worms"],
