@@ -18,10 +18,13 @@ WORDS = re.compile(
 _INLINE = {"a", "abbr", "b", "code", "em", "i", "small", "span", "strong", "sub", "sup", "tspan", "time", "mark", "wbr"}
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ“\"*`])|\s{2,}|\t")
 
+_NOTE = re.compile(r"^· .*(?:\n  \S.*)+", re.MULTILINE)
+
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences and the cells of tables in a text."""
-    for line in text.splitlines():
+    """The sentences and the cells of tables in a text; notes that a terminal has broken into lines are put together."""
+    whole = _NOTE.sub(lambda note: note[0].replace("\n  ", " "), text)
+    for line in whole.splitlines():
         yield from (" ".join(sentence.split()) for sentence in _NEXT_SENTENCE.split(line) if sentence.strip())
 
 
