@@ -8,6 +8,7 @@ A generated part stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -283,6 +284,29 @@ def overview(number: int) -> str:
     return table(*list(gallery.overview())[number])
 
 
+def few_units() -> str:
+    """Intervals over few people and few sessions, as ``benchmarks/coverage.py`` measured them."""
+    rows = json.loads((ROOT / "benchmarks" / "coverage_few.json").read_text(encoding="utf-8"))
+    parts = []
+    for whose in ("people", "sessions"):
+        of = [row for row in rows if ("sessions" in row["whom"]) == (whose == "sessions")]
+        sizes = sorted({row["size"] for row in of})
+        cells: dict[tuple[str, str, str], dict[int, str]] = {}
+        for row in of:
+            cells.setdefault((row["asked"], row["whom"], row["counted"]), {})[row["size"]] = few_cell(row)
+        lines = [(*key, *(known.get(size, "") for size in sizes)) for key, known in cells.items()]
+        parts.append(table((f"what, by number of {whose}", "of", "", *map(str, sizes)), lines))
+    return "\n".join(parts)
+
+
+def few_cell(row: dict[str, Any]) -> str:
+    """A percentage; what is conservative has its median width, and what is withheld its share."""
+    text = f"{row['percent']:.1f}"
+    if row["counted"] == "interval holds" and row["percent"] > 97.5:
+        text += f" (conservative: width {row['width']:.3g})"
+    return text + (f"; {row['withheld']:.1f} withheld" if row["withheld"] else "")
+
+
 def generators() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     from spanlab.agents.chat import RequestLimits
@@ -350,6 +374,7 @@ def generators() -> dict[str, Callable[[], str]]:
         "public functions": docs_reference.public_functions,
         **{f"plugin {what}": partial(docs_reference.plugin_file, what) for what in docs_reference.PLUGIN},
         "verdicts": docs_verdicts.page,
+        "few units": few_units,
         "ours": ours,
         "composition": composition,
     }

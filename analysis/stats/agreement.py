@@ -362,12 +362,13 @@ class Crowd:
             return row | {"note": "a curve is flat: no correlation"}
         flat = len(theirs) - len(shapes)
         row["note"] = f"{plural(flat, 'person', 'people')} with a flat curve left out" if flat else ""
-        correlation = estimate(shapes @ shape[0], proportion=False, level=level)
+        # correlations near 1 are skewed like shares near 1: Student's interval of 12 people held 92.7 of 100
+        share = estimate((1 + shapes @ shape[0]) / 2, level=level)
         flat = len(theirs) - len(shapes)
         return row | {
-            "r": correlation.mean,
-            "r_low": correlation.low,
-            "r_high": correlation.high,
+            "r": 2 * share.mean - 1,
+            "r_low": 2 * share.low - 1,
+            "r_high": 2 * share.high - 1,
             "note": f"{plural(flat, 'person', 'people')} with a flat curve left out" * (flat > 0),
         }
 
