@@ -241,7 +241,7 @@ def _extent(table: pd.DataFrame) -> tuple[float, float]:
     reach = 3 * max(high - low, usual)
     others = [float(one) for name in ("low", "high", "chance") for one in table[name].dropna()]
     inside = [one for one in others if low - reach <= one <= high + reach] if reach > 0 else others
-    return min(low, *inside), max(high, *inside)
+    return min([low, *inside]), max([high, *inside])
 
 
 def _beyond(table: pd.DataFrame) -> bool:

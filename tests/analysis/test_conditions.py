@@ -89,7 +89,7 @@ def test_d_prime_along_a_column_is_that_of_the_planted_observer(tmp_path: Path) 
         return [(columns, float(said if changed else 1 - said), None)]
 
     machine = table(trial, 1600, paradigm="own")
-    crowd = [table(trial, 160, agent="participant", kind="participant", participant=f"P{at}", paradigm="own", seed=at) for at in range(6)]
+    crowd = [table(trial, 160, agent="participant", kind="participant", participant=f"P{at}", paradigm="own", seed=at) for at in range(8)]
     drawing = spanlab.figure("conditions", saved(tmp_path, together(machine, *crowd)), along="set_size", value="d_prime")
     for (kind, size), row in rows_by(drawing.table, "agent_kind", "set_size").items():
         assert row["mean"] == pytest.approx({2: 2.0, 4: 1.0}[size], abs=0.4), kind
