@@ -86,8 +86,8 @@ MISTAKES: list[tuple[str, str]] = [
     ("replay vsr --agent ideal --set list_length=5,5", "--set gives a level of 'list_length' twice; found 'list_length=5,5'"),
     ("replay vsr --agent ideal --set list_length=5,", "vsr: list_length cannot be nothing"),
     ("replay vsr --agent ideal --data file", "cannot write file: File exists; choose another folder with --data"),
-    ("replay vsr --agent ideal --data file/below", "cannot write sessions to file/below: Not a directory; choose another folder with --data"),
-    ("replay vsr --agent ideal --data /proc/nowhere", "cannot write sessions to /proc/nowhere: No such file or directory; choose another folder with --data"),
+    ("replay vsr --agent ideal --data file/below", "cannot write file/below: Not a directory; choose another folder with --data"),
+    ("replay vsr --agent ideal --data /proc/nowhere", "cannot write /proc/nowhere: No such file or directory; choose another folder with --data"),
     ("replay --like nowhere --agent ideal", "nowhere is not a session: it has no session.json"),
     ("replay --like file --agent ideal", "file is not a session: it has no session.json"),
     ("replay --like folder --agent ideal --trials 3", "--like takes exactly the trials of that session"),
@@ -216,7 +216,7 @@ def test_terminals_of_other_encodings_do_not_matter(tmp_path: Path, encoding: st
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="nothing is unwritable for the administrator")
 def test_a_folder_that_may_not_be_written_is_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
-    assert "cannot write sessions to locked" in complaint(*run("replay", "vsr", "--agent", "ideal", "--data", "locked/data"))
+    assert "cannot write locked" in complaint(*run("replay", "vsr", "--agent", "ideal", "--data", "locked/data"))
     assert "cannot write locked/x.png: Permission denied" in complaint(*run("show", "vsr", "-o", "locked/x.png"))
 
 
