@@ -241,7 +241,7 @@ def sessions(level: float, people: int = 0, weights: Sequence[float] | np.ndarra
     return make
 
 
-def sentence(level: float, trials: int = 16) -> Any:
+def claims(level: float, trials: int = 16) -> Any:
     """The whole way, from answers of people whose accuracy does not depend on the set size to the sentence of the page."""
     shown = effect("set_size")
 
@@ -345,8 +345,8 @@ DESIGNS: Sequence[Design] = (
     Design("difference from people", "a machine at 98%, people at 90%", from_people(0.98, 0.9)),
     Design("difference from people", "a machine at 100%, people at 95%", from_people(1.0, 0.95)),
     Design("difference from people", "a machine at 5%, people at 10%", from_people(0.05, 0.1)),
-    Design("slope along set sizes, flat", "people at 75%: from answers to the sentence", sentence(0.75), counted=CLAIMS, sets=WHOLE),
-    Design("slope along set sizes, flat", "people at 97%: from answers to the sentence", sentence(0.97), counted=CLAIMS, sets=WHOLE),
+    Design("slope along set sizes, flat", "people at 75%: from answers to the sentence", claims(0.75), counted=CLAIMS, sets=WHOLE),
+    Design("slope along set sizes, flat", "people at 97%: from answers to the sentence", claims(0.97), counted=CLAIMS, sets=WHOLE),
     Design("share of a machine", "sessions at 50%", sessions(0.5), SESSIONS),
     Design("share of a machine", "sessions at 75%", sessions(0.75), SESSIONS),
     Design("share of a machine", "sessions at 95%", sessions(0.95), SESSIONS),

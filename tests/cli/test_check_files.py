@@ -257,7 +257,7 @@ def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     assert documented <= {*told.figures}
     unnamed = {"conditions"} if name in UNNAMED else set()
     unnamed |= {"error_distribution", "roc", "zroc"}
-    assert {*told.figures, *told.lacking, *told.why} == {*(effect.name for effect in EFFECTS), "reaction_time"} | unnamed
+    assert {*told.figures, *told.lacking, *told.why} == {*(effect.name for effect in EFFECTS), "reaction_time", "load"} | unnamed
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "sts"])
@@ -268,6 +268,7 @@ def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: 
     scored = score_table(read_responses(session.folder))
     timed = {"reaction_time", *(effect.name for effect in EFFECTS if "rt_ms" in (effect.value, *effect.needs))}
     timed |= {"first_recall", "lag_crp", "temporal_clustering"}  # all of people
+    timed |= {"load"}  # no effect of its own: set sizes of all paradigms together
     assert {effect.name for effect in EFFECTS if effect.applies(scored)} - timed == {*told_of(name).figures} - timed
 
 
@@ -278,5 +279,5 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     assert status == 0
     assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in out
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
-    assert "  figures: set_size, reaction_time" in run("check", "small.yaml")[1].splitlines()
+    assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml")[1].splitlines()
     assert "  figures: nback_measures, " in run("check", "nback_verbal")[1]
