@@ -280,4 +280,4 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in out
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
     assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml")[1].splitlines()
-    assert "  figures: nback_measures, " in run("check", "nback_verbal")[1]
+    assert "  figures: load, nback_measures, " in run("check", "nback_verbal")[1]
