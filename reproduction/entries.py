@@ -134,6 +134,8 @@ def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
     """What rows that were held against published ones come to: one that differs makes the whole differ, and one that is not resolved leaves it open."""
     judged = [row for row in rows if row.verdict]
     counts = Counter(row.verdict for row in judged)
+    if not judged:
+        return "not resolved", "no row could be held against a published one"
     if counts["same"] == len(judged):
         return "same", f"all {len(judged)} rows are as published"
     open_ = f", {counts['not resolved']} not resolved" if counts["not resolved"] else ""

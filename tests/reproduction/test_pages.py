@@ -254,3 +254,9 @@ def test_the_example_in_the_documents_is_whole(paper: str) -> None:
     assert f"spanlab reproduce {paper} -o docs/reproduction/{paper}" in text
     rows = {"worm": "24 rows, ours beside what was published", "nback": "161 rows, ours beside what was published"}[paper]
     assert rows in text
+
+
+def test_no_row_at_all_is_no_agreement() -> None:
+    from spanlab.reproduction.entries import verdict_of
+
+    assert verdict_of([])[0] == "not resolved"

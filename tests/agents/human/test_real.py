@@ -100,6 +100,11 @@ def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+def test_button_boxes_answer_in_time(scenes: dict[str, Any]) -> None:
+    assert all(195 < given["rt_ms"] < 300 for box in ("keys", "serial", "psychopy") for given in scenes["boxes"][box][:2])
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("setxkbmap") is None, reason="needs setxkbmap")
 @pytest.mark.parametrize("layout", ["us", "de", "fr"])
 def test_keys_are_what_is_printed_on_them(layout: str) -> None:

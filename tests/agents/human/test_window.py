@@ -29,7 +29,7 @@ BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "lab_bench.py"
 #: what is the same however busy the computer is
 SCENES = ("durations", "nine_clicks", "cells", "ordered", "dials", "escape", "pixels", "pages", "choices")
 #: what hands do at a moment of real time: the quick part has the like on a virtual clock (``test_clock.py``, ``test_refractory.py``)
-MOMENTS = ("nine_clicks", "short_presses", "borders", "busy", "omission", "counting", "self_paced", "double_clicks", "escape_between", "pages")
+MOMENTS = ("nine_clicks", "dials", "short_presses", "borders", "busy", "omission", "counting", "self_paced", "double_clicks", "escape_between", "pages")
 
 
 def bench(*scenes: str) -> dict[str, Any]:
@@ -149,6 +149,13 @@ def test_clicks_and_keys_have_the_times_at_which_they_were_made(moments: dict[st
     errors = np.array([step["response"]["rt_ms"] - step["injected"][0] for step in steps])
     assert abs(np.median(errors[:9])) < 6
     assert abs(np.median(errors[9:])) < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("feature", ["colour", "orientation", "location"])
+def test_answers_on_a_dial_have_the_times_at_which_they_were_given(moments: dict[str, Any], feature: str) -> None:
+    errors = [step["response"]["rt_ms"] - step["injected"][-1] for step in scene(moments, "dials")[feature]["steps"]]
+    assert abs(np.median(errors)) < 6
 
 
 def test_cells_are_marked_unmarked_and_confirmed(facts: dict[str, Any]) -> None:
