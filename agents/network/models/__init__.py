@@ -7,5 +7,6 @@ from .build import build, check_architecture
 from .encoders import Seen
 from .memories import ARCHITECTURES, Memory, Options, State, StepMemory
 from .network import Network, Passage
+from .noise import NoisyLstm, add_noise
 
-__all__ = ["ARCHITECTURES", "Memory", "Network", "Options", "Passage", "Seen", "State", "StepMemory", "build", "check_architecture"]
+__all__ = ["ARCHITECTURES", "Memory", "Network", "NoisyLstm", "Options", "Passage", "Seen", "State", "StepMemory", "add_noise", "build", "check_architecture"]

@@ -1,36 +1,44 @@
-"""Noise in the memory of a trained network, which makes it a limited one."""
+"""An LSTM with noise in its cells: a network with it is a limited one, whether it learned with the noise or got it afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, ClassVar
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 from typing_extensions import override
 
 from ....core.errors import SpanLabError
-from .memories import CellOptions, Lstm, State
+from .memories import ARCHITECTURES, CellOptions, Lstm, Options, State
 from .network import Network
 
 
+class NoiseOptions(Options):
+    """Options of the LSTM with noise."""
+
+    noise: Annotated[float, Field(ge=0)] = Field(
+        description="standard deviation of the noise that is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1"
+    )
+
+
+@ARCHITECTURES.register
 class NoisyLstm(Lstm):
-    """An LSTM with the weights of another, whose cells take up normal noise at every step: what is held drifts, the more the longer it is held.
+    """An LSTM whose cells take up normal noise at every step: what is held drifts, the more the longer it is held.
 
     The noise of a trial follows from the trial's seed and the step alone, so that it is the same step by step, in a batch, and when the trial is taken again.
-
-    Parameters
-    ----------
-    source : whose weights it has
-    noise : standard deviation of what is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1
+    In training, the noise of a step of training follows from its number, so that every trial meets new noise.
     """
 
+    name: ClassVar[str] = "noisy_lstm"
+    Options = NoiseOptions
     carried = 3
 
-    def __init__(self, source: Lstm, noise: float) -> None:
-        with torch.device("meta"):
-            super().__init__(source.cell.input_size, source.hidden, CellOptions.model_validate({}))
-        self.cell, self.noise = source.cell, noise
+    def __init__(self, inputs: int, hidden: int, options: NoiseOptions) -> None:
+        super().__init__(inputs, hidden, CellOptions.model_validate({}))
+        self.noise = options.noise
 
     @override
     def initial(self, batch: int, like: Tensor) -> State:
@@ -51,7 +59,7 @@ class NoisyLstm(Lstm):
         for incoming in driven.unbind(1):
             enter, keep, candidate, leave = (incoming + held @ across.T).chunk(4, -1)
             numbers = _mixed(numbers + 1)
-            drift = (self.noise * _normal(numbers, units)).to(cells.dtype)
+            drift = self.noise * (torch.randn_like(cells) if self.training else _normal(numbers, units).to(cells.dtype))
             cells = torch.sigmoid(keep) * cells + torch.sigmoid(enter) * torch.tanh(candidate) + drift
             held = torch.sigmoid(leave) * torch.tanh(cells)
             outputs.append(held)
@@ -72,7 +80,10 @@ def add_noise(network: Network, noise: float) -> None:
     if isinstance(memory, NoisyLstm):
         memory.noise = noise
     else:
-        network.memory = NoisyLstm(memory, noise).eval()
+        with torch.device("meta"):
+            noisy = NoisyLstm(memory.cell.input_size, memory.hidden, NoiseOptions(noise=noise))
+        noisy.cell = memory.cell
+        network.memory = noisy.eval()
 
 
 def _mixed(numbers: Tensor) -> Tensor:

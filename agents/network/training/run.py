@@ -28,6 +28,7 @@ from ..inputs.batches import Ahead, Batch
 from ..inputs.data import Pool
 from ..inputs.training_data import TrainingData, batch_in_process, begin_process
 from ..models import Network, build
+from ..models.memories import Memory
 from ..models.network import Place
 from ..settings import FRAME
 from ..speedups.sight import by_patches
@@ -118,7 +119,8 @@ def take_over(network: Network, source: checkpoint.Checkpoint) -> None:
     SpanLabError
         when the other network has other sizes.
     """
-    if source.network.settings != network.settings:
+    ours, others = (each.settings.model_copy(update={"architecture": "", "options": {}}) for each in (network, source.network))
+    if ours != others or _shapes(network.memory) != _shapes(source.network.memory):
         raise SpanLabError(f"start_from: the network {source.name} has other sizes than this config; copy its model settings, or leave out 'start_from'")
     weights, theirs = network.state_dict(), source.network.state_dict()
     rows = {task: row for row, task in enumerate(source.network.tasks)}
@@ -129,6 +131,10 @@ def take_over(network: Network, source: checkpoint.Checkpoint) -> None:
                     values[row] = theirs[name][rows[task]]
         elif name in theirs and theirs[name].shape == values.shape:
             values.copy_(theirs[name])
+
+
+def _shapes(memory: Memory) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in memory.state_dict().items()}
 
 
 def weights_of_losses(training_data: TrainingData) -> list[float]:
