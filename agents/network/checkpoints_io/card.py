@@ -52,7 +52,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         f"# network:{config.name}",
         config.about,
         "## What it is",
-        f"""{_article(config.model.architecture)} with {config.model.hidden} units, with one linear head per {_heads(kept)}:
+        f"""{_article(config.model.architecture)} with {config.model.hidden} units{_noise(config)}, with one linear head per {_heads(kept)}:
         {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
@@ -82,8 +82,19 @@ def _trained(kept: Checkpoint) -> TrainedOn:
 
 def _article(architecture: str) -> str:
     """An LSTM, a GRU, a transformer."""
-    name = architecture.upper() if len(architecture) <= 4 else architecture
+    kind = architecture.removeprefix("noisy_")
+    name = kind.upper() if len(kind) <= 4 else kind
     return f"{'An' if name[0] in 'AEIFHLMNRSX' else 'A'} {name}"
+
+
+def _noise(config: TrainingConfig) -> str:
+    """The noise in its memory, with which it was trained and tested."""
+    noise = config.model.options.get("noise")
+    return (
+        ""
+        if noise is None
+        else f" (in training and in the test, normal noise with a standard deviation of {noise:g} is added to the cell of every unit at each step)"
+    )
 
 
 def _stored(kept: Checkpoint) -> str:

@@ -12,21 +12,23 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from chat_servers import Answer, Request, listening  # noqa: E402
+from chat_stub import completion  # noqa: E402
 from command_line import Run, complaint  # noqa: E402
+from session_tools import spanlab  # noqa: E402
+from words_solver import solve  # noqa: E402
 
 from spanlab import replay  # noqa: E402
-from spanlab.agents.base import AgentOptions, BatchAgent  # noqa: E402
-from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load, member_for  # noqa: E402
 from spanlab.agents.network.checkpoints_io.limited import limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
-from spanlab.agents.network.models.noise import NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
+from spanlab.agents.network.models.noise import NoiseOptions, NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
 from spanlab.agents.network.training.evaluation import evaluate, mean_accuracy  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
-from spanlab.sessions import read_session  # noqa: E402
+from spanlab.sessions import find_sessions, read_session  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE = {
@@ -40,7 +42,7 @@ FIVE = {
 
 def noisy(noise: float) -> NoisyLstm:
     torch.manual_seed(1)
-    return NoisyLstm(memory("lstm", {}, 20, 48), noise).eval()  # type: ignore[arg-type]
+    return NoisyLstm(20, 48, NoiseOptions(noise=noise)).eval()
 
 
 def test_without_noise_it_is_the_lstm_whose_weights_it_has() -> None:
@@ -126,32 +128,41 @@ def test_the_strength_of_the_noise_follows_from_the_rule(monkeypatch: pytest.Mon
         assert min(found, key=lambda strength: abs(found[strength] - aim)) == limit.noise
 
 
+def perfect(request: Request) -> Answer:
+    """The reply of a chat server that reads the words without errors."""
+    return 200, "application/json", completion(solve(request.body["messages"]), "m", 10)
+
+
 @pytest.mark.slow
-def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path: Path, run: Run) -> None:
-    tables: list[pd.DataFrame] = []
-    for name, levels in FIVE.items():
-        network = "network:limited" if any(limit.paradigm == name for limit in limits()) else "network:laptop"
-        agent = NetworkAgent.from_name(network.partition(":")[2], AgentOptions(tasks=frozenset(tasks_of(name))))
-        assert isinstance(agent, BatchAgent)
-        replay(name, agent, trials=8, levels=levels, data=tmp_path / "data", say=lambda _: None)
-        folder = replay(name, "capacity:2", trials=8, levels=levels, data=tmp_path / "others", say=lambda _: None).folder
-        table = pd.read_csv(folder / "responses.csv")
-        for who, kind in (("P01", "participant"), ("chat:model", "chat")):
-            tables.append(table.assign(agent=who, agent_kind=kind, participant=who if kind == "participant" else "", session=f"{name}-{who}"))
-    pd.concat(tables).assign(oracle=False).to_csv(tmp_path / "others.csv", index=False)
-    status, _, said = run("figure", "load", "data", "others.csv", "-o", "load.svg")
+@pytest.mark.usefixtures("screen")
+def test_one_command_draws_a_person_a_chat_model_and_a_limited_network(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person is simulated and presses real keys in a real window; the chat model is behind a real socket."""
+    data = tmp_path / "data"
+    with listening(perfect) as tap:
+        monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
+        for name, levels in FIVE.items():
+            asked = [word for key, value in levels.items() for word in ("--set", f"{key}={','.join(map(str, value if isinstance(value, list) else [value]))}")]
+            asked += ["--trials", "2" if name == "nback_spatial" else "4", "--seed", "5", "--data", str(data)]
+            done = spanlab("run", name, "--simulate", "capacity:2", "--speed", "100", "--no-practice", "--windowed", *asked, timeout=900)
+            assert done.returncode == 0, done.stderr
+            for agent in ("chat:m", "network:limited"):
+                status, _, said = run("replay", name, "--agent", agent, *asked)
+                assert status == 0, said
+    sessions = [read_session(folder) for folder in find_sessions([data])]
+    assert {(session["paradigm"], session["agent_kind"]) for session in sessions} == {
+        (name, kind) for name in FIVE for kind in ("simulated", "chat", "network")
+    }
+    status, _, said = run("figure", "load", "data", "-o", "load.svg")
     assert status == 0, said
     text = (tmp_path / "load.svg").read_text(encoding="utf-8")
     for title in ("Visual Serial Recall", "Change Detection", "Visual Item Recognition", "Spatial Memory Updating", "Spatial N-back"):
         assert title in text
-    for who in ("Participant P01", "chat:model", "network:limited", "Avons 1998"):
-        assert who in text, re.findall(r">([^<]{3,40})</text>", text)[-12:]
-    assert run("figure", "load", "data", "others.csv", "-o", "load.csv")[0] == 0
+    for agent in ("Simulated participant (capacity:2)", "chat:m", "network:limited", "Avons 1998"):
+        assert agent in text, re.findall(r">([^<]{3,40})</text>", text)[-12:]
+    assert run("figure", "load", "data", "-o", "load.csv")[0] == 0
     table = pd.read_csv(tmp_path / "load.csv")
-    assert set(table["paradigm"]) == set(FIVE)
+    kinds = table.groupby("paradigm")["agent_kind"].agg(set)
+    assert set(kinds.index) == set(FIVE)
+    assert all(kind >= {"simulated", "chat", "network"} for kind in kinds)
     assert np.isfinite(table["mean"]).all()
-
-
-def tasks_of(name: str) -> set[str]:
-    paradigm = load_paradigm(name)
-    return {view.task for levels in paradigm.combinations(FIVE[name]) if (view := paradigm.network_view(levels)) is not None}
+    assert (table.loc[table["agent_kind"] == "chat", "mean"] == 1).all()

@@ -181,6 +181,27 @@ def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: 
         train(config(**wider), out=tmp_path, progress=False)
 
 
+def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_without(trained: Path, tmp_path: Path) -> None:
+    """The noise of a step follows from its number: a resumed run is the same, and without noise it is another. A gru has other weights."""
+    noisy = {"architecture": "noisy_lstm", "options": {"noise": 0.5}}
+    begun = {"start_from": str(trained / "tiny.pt"), "name": "noisy", "steps": 6, "check": {"every": 3, "trials": 2, "test_trials": 2}}
+    for name, model, stop in (("whole", noisy, None), ("cut", noisy, 4), ("quiet", {**noisy, "options": {"noise": 0.0}}, None)):
+        wanted = config(**begun, model={**TINY["model"], **model}, save_every=2)
+        if stop is not None:
+            with pytest.raises(SpanLabError, match="interrupted"):
+                train(wanted, out=tmp_path / name, progress=False, stop_after=stop)
+        train(wanted, out=tmp_path / name, resume=stop is not None, progress=False)
+    assert (tmp_path / "cut" / "noisy.pt").read_bytes() == (tmp_path / "whole" / "noisy.pt").read_bytes()
+    with_noise, without = (weights(tmp_path / name / "noisy.pt")["memory.cell.weight_hh_l0"] for name in ("whole", "quiet"))
+    assert not torch.equal(with_noise, without)
+    card = (tmp_path / "whole" / "noisy.md").read_text(encoding="utf-8")
+    assert "An LSTM with 64 units" in card
+    assert "normal noise with a standard deviation of 0.5 is added to the cell of every unit at each step" in card
+    assert "normal noise" not in (trained / "tiny.md").read_text(encoding="utf-8")
+    with pytest.raises(SpanLabError, match="start_from: the network tiny has other sizes"):
+        train(config(**begun, model={**TINY["model"], "architecture": "gru", "start": "orthogonal"}), out=tmp_path / "gru", progress=False)
+
+
 def test_learning_learns(tmp_path: Path) -> None:
     """One red square of thirty, remembered for one step: the loss falls far below that of the label frequencies (0.056), and the answers become right."""
     tasks = [{"paradigm": "sfr", "batch": 32, "train_trials": 600, "factors": {"list_length": 1}}]
