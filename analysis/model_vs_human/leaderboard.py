@@ -97,17 +97,17 @@ def _rows(
         row = {"agent": agent, "agent_kind": kind, "n_points": sum(place in curve for place in crowd.points)}
         row |= people | dict.fromkeys(("r", "fit", "low", "high"), math.nan) | {"note": ""}
         mine = _shape(curve, crowd)
+        sessions = _session_curves(effect, scored, paradigm, str(agent), crowd) if part["unit"].eq("session").all() else None
         if not enough:
             note = f"{plural(len(shapes), 'person', 'people')} with a curve that is not flat, and the interval of fewer than {FEWEST} does not hold"
         elif row["n_points"] < len(crowd.points):
             note = "it lacks conditions that people have"
-        elif mine is None or _flat(part, shares=effect.value == "correct" and effect.make is None):
+        elif mine is None or (_flat(part, shares=effect.value == "correct" and effect.make is None) if sessions is None else _flat_over_sessions(sessions)):
             note = "its curve is flat, or cannot be told from a flat one"
         elif not common:
             note = "people's curves cannot be told from curves with nothing in common"
         else:
-            reach = _reach_over_sessions(effect, scored, paradigm, str(agent), crowd, shapes, level) if part["unit"].eq("session").all() else 0.0
-            rows.append(row | _fit(shapes @ mine, each, options, reach))
+            rows.append(row | _fit(shapes @ mine, each, options, 0.0 if sessions is None else _reach_over_sessions(sessions, shapes, level)))
             continue
         rows.append(row | {"note": f"{note}: no score"})
     return rows
@@ -139,18 +139,45 @@ def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
     return float(chdtrc(len(points) - 1, float(away**2 @ (1 / variance)))) >= _FLAT
 
 
-def _reach_over_sessions(effect: Effect, scored: Scored, paradigm: str, agent: str, crowd: Crowd, shapes: np.ndarray, level: float) -> float:
+def _session_curves(effect: Effect, scored: Scored, paradigm: str, agent: str, crowd: Crowd) -> np.ndarray:
+    """The curve of each session of a machine over people's points; NaN where a session lacks one."""
+    part = ready(effect, scored, paradigm)
+    items = part.items[part.items["agent"].astype(str) == agent]
+    table = averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "session"), value=effect.value)
+    curves = {name: {place_of(row, effect.by): float(row["mean"]) for row in rows.to_dict("records")} for name, rows in table.groupby("session")}
+    return np.array([[curve.get(place, math.nan) for place in crowd.points] for curve in curves.values()])
+
+
+def _flat_over_sessions(curves: np.ndarray) -> bool:
+    """Whether a machine's curve may be a flat one for all that its sessions differ in shape: analysis of variance of points within sessions.
+
+    The degrees of freedom are those of Greenhouse and Geisser (1959, Psychometrika 24, 95-112), since neighbouring points of a session go up and down together.
+    Sessions that lack a point are left out.
+    """
+    from scipy.special import fdtrc
+
+    whole = curves[~np.isnan(curves).any(axis=1)]
+    sessions = len(whole)
+    if sessions < 2:
+        return False
+    shapes = whole - whole.mean(axis=1, keepdims=True)
+    away = shapes - shapes.mean(axis=0)
+    error = float((away**2).sum())
+    if error < 1e-12:
+        return False
+    gram = away @ away.T  # has the eigenvalues of the covariance of the points
+    free = max(1.0, float(np.trace(gram) ** 2 / (gram**2).sum()))
+    f = sessions * (sessions - 1) * float((shapes.mean(axis=0) ** 2).sum()) / error
+    return float(fdtrc(free, free * (sessions - 1), f)) >= _FLAT
+
+
+def _reach_over_sessions(curves: np.ndarray, shapes: np.ndarray, level: float) -> float:
     """How far the mean correlation with people is from that of all sessions of the machine (Student's t, jackknife over sessions); NaN where a session lacks
     conditions.
     """
     from scipy.special import stdtrit
 
-    part = ready(effect, scored, paradigm)
-    items = part.items[part.items["agent"].astype(str) == agent]
-    table = averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "session"), value=effect.value)
-    curves = {name: {place_of(row, effect.by): float(row["mean"]) for row in rows.to_dict("records")} for name, rows in table.groupby("session")}
-    points = np.array([[curve.get(place, math.nan) for place in crowd.points] for curve in curves.values()])
-    n, without = len(points), (points.sum(axis=0) - points) / (len(points) - 1)
+    n, without = len(curves), (curves.sum(axis=0) - curves) / (len(curves) - 1)
     away = without - without.mean(axis=1, keepdims=True)
     r = (away / np.linalg.norm(away, axis=1, keepdims=True) @ shapes.T).mean(axis=1)
     return float(stdtrit(n - 1, (1 + level) / 2)) * math.sqrt((n - 1) / n * float(((r - r.mean()) ** 2).sum()))

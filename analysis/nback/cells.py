@@ -1,6 +1,7 @@
 """Cells of N-back results: each measure of each agent at each N, with its standard error and interval.
 
-Independent units are the participants where an agent is several people, and the blocks otherwise; sessions and blocks can be asked for.
+Independent units are the participants where an agent is several people, the sessions where a machine took several that share a cell (seeds of a network, for
+one), and the blocks otherwise; sessions and blocks can be asked for.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def nback_cells(
     measures : among :data:`MEASURES`. ``hit_rate``, ``false_alarm_rate``, ``accuracy``, ``dprime`` (signed) and ``dprime_abs`` are means over blocks.
         ``dprime_pooled`` (signed), ``criterion_pooled``, ``lure_rate``, ``before_rate``, ``after_rate`` and ``plain_rate`` (false alarms on lures, on lures
         that would match N-1 and N+1 back, and on other items) are computed from summed counts
-    unit : what is resampled; ``auto`` for participants where an agent is several people, else blocks
+    unit : what is independent; ``auto`` for participants where an agent is several people, sessions where a machine took several, else blocks
     level, resamples, seed : of the bootstrap
 
     Returns
@@ -85,7 +86,7 @@ def nback_cells(
     import pandas as pd
 
     keys = [*who, *by]
-    units = _units(blocks, who, unit)
+    units = _units(blocks, who, by, unit)
     rows = []
     for key, cell in units.groupby(keys, sort=True, dropna=False) if len(units) else ():
         kind = str(cell["_kind"].iloc[0])
@@ -99,16 +100,20 @@ def nback_cells(
     return table.astype(dict.fromkeys([name for name in CELL_COLUMNS if name.startswith("n_")] + (["n"] if "n" in keys else []), "Int64"))
 
 
-def _units(blocks: pd.DataFrame, who: Sequence[str], unit: Unit) -> pd.DataFrame:
+def _units(blocks: pd.DataFrame, who: Sequence[str], by: Sequence[str], unit: Unit) -> pd.DataFrame:
     """The blocks with the unit that each belongs to, and what kind of unit it is (the same in all cells of an agent)."""
     blank = "" if "participant" not in blocks.columns else blocks["participant"].fillna("")
-    named = blocks.assign(_person=blank)
-    several = named["_person"].where(named["_person"] != "").groupby([named[name] for name in who], dropna=False).transform("nunique") > 1
-    block_units = np.arange(len(named)).astype(str)
-    if unit == "auto":
-        return named.assign(_kind=np.where(several, "participant", "block"), _unit=np.where(several, named["_person"], block_units))
-    chosen = block_units if unit == "block" else named["_person"] if unit == "participant" else named["session"]
-    return named.assign(_kind=unit, _unit=chosen)
+    session = "" if "session" not in blocks.columns else blocks["session"].fillna("")
+    named = blocks.assign(_person=blank, _session=session, _block=np.arange(len(blocks)).astype(str))
+
+    def at_most(name: str, keys: Sequence[str]) -> pd.Series:
+        return named[name].where(named[name] != "").groupby([named[key] for key in keys], dropna=False).transform("nunique")
+
+    persons = at_most("_person", who)
+    together = (at_most("_session", [*who, *by]) > 1).groupby([named[key] for key in who], dropna=False).transform("any")
+    kind = np.where(persons > 1, "participant", np.where(together & (persons == 0), "session", "block")) if unit == "auto" else np.full(len(named), unit)
+    columns = {"participant": "_person", "session": "_session", "block": "_block"}
+    return named.assign(_kind=kind, _unit=np.select([kind == name for name in columns], [named[column] for column in columns.values()], named["_block"]))
 
 
 def _described(cell: pd.DataFrame, rules: Rules) -> dict[str, object]:

@@ -9,7 +9,8 @@ tells none, ``chance``, that of a uniform guess. Shares are compared as they are
   with mid-p, whose size is closest to 5 % on average.
 * Where an answer is one of two words (``same`` and ``different``), a share above the level says little: whoever prefers the more frequent word has it. There
   the verdict is that of sensitivity: do answers depend on the truth at all? People: one-sample t-test of hit minus false-alarm rate. One person or a machine,
-  and where one word is rare: Fisher's exact test with mid-p, within questions that have the same level. d' stands beside it.
+  and where one word is rare: Fisher's exact test with mid-p, within questions that have the same level. d' stands beside it, with an interval over people,
+  over the sessions of a machine that took several, or over trials.
 
 p values are two-sided, and Holm's within the answerers of a paradigm. Yardsticks (simulated observers, guessing) are not tested.
 """
@@ -152,15 +153,14 @@ def _levels(answers: pd.DataFrame) -> np.ndarray:
     return np.where(np.isfinite(blind), blind, chance)
 
 
-def _people(answers: pd.DataFrame) -> bool:
-    persons = answers["participant"].astype(str)
-    return persons[persons != ""].nunique() > 1
+def _several(names: pd.Series) -> bool:
+    return names[names.astype(str) != ""].nunique() > 1
 
 
 def _share(answers: pd.DataFrame) -> dict[str, Any]:
     """The share of right answers against the level of the best guess; averaged over trials, then over people."""
     levels = _levels(answers)
-    people = _people(answers)
+    people = _several(answers["participant"])
     unit = answers["participant"].astype(str) if people else answers["unit_trial"]
     work = answers[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=answers["unit_trial"].to_numpy())
     known = bool((work["trial"] >= 0).all())
@@ -227,22 +227,24 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
     if not (signal.any() and (~signal).any()):
         return {"note": "no d′: there was only one right answer"}
     counts = np.stack([signal & response, signal & ~response, ~signal & response, ~signal & ~response], axis=1).astype(float)
-    people = _people(answers)
-    unit = answers["participant"].astype(str).to_numpy() if people else answers["unit_trial"].to_numpy()
-    if not people and (unit < 0).any():
+    people = _several(answers["participant"])
+    sessions = not people and (answers["participant"].astype(str) == "").all() and _several(answers["session"])
+    unit = answers["participant" if people else "session" if sessions else "unit_trial"].to_numpy()
+    if not (people or sessions) and (unit < 0).any():
         unit = np.arange(len(answers))
     each = pd.DataFrame(counts).groupby(unit).sum().to_numpy()
     total = counts.sum(axis=0)
     row: dict[str, Any] = {"hit_rate": total[0] / total[:2].sum(), "false_alarm_rate": total[2] / total[2:].sum()}
     whose = unit if people else np.zeros(len(answers))
     p = p_depends(response, signal, [pd.factorize(whose)[0], np.round(_levels(answers), 6)])
+    both = each[(each[:, :2].sum(axis=1) > 0) & (each[:, 2:].sum(axis=1) > 0)]
     if people:
-        both = each[(each[:, :2].sum(axis=1) > 0) & (each[:, 2:].sum(axis=1) > 0)]
         rates = both[:, 0] / both[:, :2].sum(axis=1) - both[:, 2] / both[:, 2:].sum(axis=1)
         row |= {"hit_rate": float((both[:, 0] / both[:, :2].sum(axis=1)).mean()), "false_alarm_rate": float((both[:, 2] / both[:, 2:].sum(axis=1)).mean())}
         rare = min(response.sum(), (~response).sum())
         if len(rates) > 1 and np.ptp(rates) > 1e-9 and rare >= _FEW_EXPECTED:
             p = t_test(rates)
+    if people or sessions:
         dprime = estimate(detection(*both.T).dprime, proportion=False, level=level)
     else:
         dprime = estimate_pooled(each, lambda sums: np.asarray(detection(*sums.T).dprime), level=level, resamples=resamples, seed=seed)

@@ -141,7 +141,7 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
         few = most is None or len(names) <= most
         rows_of: dict[tuple[str, str], dict[str, Any]] = {}
         for agent, other in combinations_with_replacement(names, 2):
-            if few or {agent, other} & answers.people:
+            if (few or {agent, other} & answers.people) and (agent != other or agent in answers.people):
                 pairs = answers.pairs(agent, other)
                 if len(pairs):
                     rows_of[agent, other] = _kappa_row(answers, pairs, level, resamples, seed)
@@ -163,7 +163,7 @@ def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
 
 
 class _Answers:
-    """Right or wrong by item (trial, question and position) of everybody who took trials of one paradigm: names and persons, one a row."""
+    """Right or wrong by item (trial, question and position) of everybody who took trials of one paradigm: a row for each person, or session of a machine."""
 
     def __init__(self, items: pd.DataFrame) -> None:
         import pandas as pd
@@ -171,19 +171,20 @@ class _Answers:
 
         number, _ = groups(items, ["trial_id", "ask", "serial_position"])
         trial, _ = groups(items, ["trial_id"])
+        person, session = items["participant"].astype(str), items["session"].astype(str)
         work = pd.DataFrame(
             {
                 "agent": items["agent"].astype(str).to_numpy(),
-                "person": items["participant"].astype(str).to_numpy(),
+                "unit": person.where(person != "", session).to_numpy(),
                 "item": number,
                 "trial": trial,
                 "right": items["correct"].to_numpy(float) == 1,
             }
         )
-        taker = work.groupby(["agent", "person"], sort=True).ngroup()
+        taker = work.groupby(["agent", "unit"], sort=True).ngroup()
         self.work = work.assign(taker=taker.to_numpy()).drop_duplicates(["taker", "item"], ignore_index=True)
         who = self.work.drop_duplicates("taker").sort_values("taker")
-        self.agents, self.persons = who["agent"].tolist(), who["person"].tolist()
+        self.agents = who["agent"].tolist()
         self.people = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str))
         shape = (len(who), int(self.work["item"].max()) + 1 if len(who) else 0)
         place = (self.work["taker"].to_numpy(), self.work["item"].to_numpy())
@@ -231,7 +232,10 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
         estimated = estimate_pooled(counts, lambda counts: np.asarray(kappa(*counts.T), float), level=level, resamples=resamples, seed=seed)
         unit = "trial"
     else:
-        estimated, unit = _over_people(answers, pairs, values, level), "participant"
+        estimated, unit = (
+            _over_units(answers, pairs, values, level),
+            "participant" if answers.people & {answers.agents[int(at)] for at in pairs[0, :2]} else "session",
+        )
     undefined = int(np.isnan(values).sum())
     always = "somebody was always right or always wrong"
     note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
@@ -248,31 +252,40 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
     }
 
 
-def _over_people(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> Estimate:
-    """The mean over pairs. People and trials both vary, and all people took the same trials: standard errors of the mean without each person, and without each
-    trial, are added (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
+def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> Estimate:
+    """The mean over pairs. People (or a machine's sessions) and trials all vary: squared standard errors of the mean without each unit of either side, and
+    without each trial, are added (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
     """
     from scipy.special import stdtrit
 
     known = ~np.isnan(values)
     pairs, values = pairs[known], values[known]
-    people = sorted({at for pair in pairs[:, :2].astype(int) for at in pair if answers.persons[at]})
-    if len(values) < 2 or len(people) < 2:
-        return Estimate(len(people), float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
+    sides = [np.unique(side) for side in ([pairs[:, :2]] if _same_side(answers, pairs) else [pairs[:, 0], pairs[:, 1]])]
+    sides = [side.astype(int) for side in sides if len(side) > 1]
+    n = min(map(len, sides), default=1)
+    if len(values) < 2 or not sides:
+        return Estimate(n, float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
     mean, moved, met = float(values.mean()), np.zeros(answers.trials.shape[1]), np.zeros(answers.trials.shape[1], bool)
     for row, value in zip(pairs, values, strict=True):
         counts, trials = answers.by_trial(int(row[0]), int(row[1]))
         moved[trials] += np.nan_to_num(np.asarray(kappa(*(row[2:6] - counts).T)) - value)
         met[trials] = True
-    in_pair = np.array([(pairs[:, :2] == person).any(axis=1) for person in people])
-    without = [float(values[~involved].mean()) if not involved.all() else mean for involved in in_pair]
-    spreads = [(_jackknife(np.array(without)), len(people) - 1), (_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
+    spreads = [(_jackknife(mean + moved[met] / len(values)), int(met.sum()) - 1)]
+    for side in sides:
+        in_pair = np.array([(pairs[:, :2] == unit).any(axis=1) for unit in side])
+        without = [float(values[~involved].mean()) if not involved.all() else mean for involved in in_pair]
+        spreads.append((_jackknife(np.array(without)), len(side) - 1))
     total = sum(spread for spread, _ in spreads)
     if total <= 0:
-        return Estimate(len(people), mean, 0.0, math.nan, math.nan, "none")
+        return Estimate(n, mean, 0.0, math.nan, math.nan, "none")
     df = total**2 / sum(spread**2 / max(1, free) for spread, free in spreads)
     reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
-    return Estimate(len(people), mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
+    return Estimate(n, mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
+
+
+def _same_side(answers: _Answers, pairs: np.ndarray) -> bool:
+    """Whether pairs are of one answerer's units among themselves."""
+    return len(pairs) > 0 and answers.agents[int(pairs[0, 0])] == answers.agents[int(pairs[0, 1])]
 
 
 def _jackknife(values: np.ndarray) -> float:

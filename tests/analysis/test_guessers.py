@@ -248,3 +248,15 @@ def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
     for what, whose, counted, percent, error, _ in cells:
         assert counted != "interval holds" or float(percent) + float(error) >= 93.5, (what, whose, percent)
         assert counted != "test rejects" or float(percent) - float(error) <= 6.5, (counted, percent)
+
+
+def test_sensitivity_of_a_machine_has_an_interval_over_its_sessions() -> None:
+    tables = [yes_no(0.4, sensitivity, seed=at, trials=80) for at, sensitivity in enumerate((0.1, 0.5, 0.9))]
+    parts = [part.assign(session=f"s{at}", trial=part["trial"] + 100 * at) for at, part in enumerate(tables)]
+    several = against_guessing(score_table(mixed(*parts))).iloc[0]
+    single = against_guessing(score_table(mixed(*(part.assign(session="s") for part in parts)))).iloc[0]
+    each = np.array([against_guessing(score_table(part)).iloc[0]["dprime"] for part in parts])
+    reach = float(stats.t.ppf(0.975, 2)) * each.std(ddof=1) / math.sqrt(3)
+    assert (several["dprime"], several["dprime_low"], several["dprime_high"]) == pytest.approx((each.mean(), each.mean() - reach, each.mean() + reach))
+    assert single["dprime_high"] - single["dprime_low"] < reach
+    assert several["p_dprime"] == single["p_dprime"]

@@ -286,6 +286,20 @@ def test_units_are_people_where_there_are_several() -> None:
     assert (cell(by_session, "hit_rate")["unit"], cell(by_session, "hit_rate")["mean"]) == ("session", 0.5)
 
 
+def test_sessions_of_a_machine_are_its_units_from_two_on() -> None:
+    """Over blocks, intervals of d' of three sessions that differ (SD 0.5) held 59 of 100."""
+    single = planted_counts(np.random.RandomState(0), 4, 1.5).assign(session="s0")
+    assert {*nback_cells(measured(single))["unit"]} == {"block"}
+    held, sets = 0, 150
+    for number in range(sets):
+        random = np.random.RandomState(number)
+        tables = [planted_counts(random, 12, 1.5 + 0.5 * random.normal()).assign(session=f"s{at}") for at in range(3)]
+        found = cell(nback_cells(measured(pd.concat(tables, ignore_index=True)), measures=("hit_rate", "dprime_pooled"), resamples=2), "dprime_pooled")
+        assert (found["unit"], found["n_units"], found["n_blocks"]) == ("session", 3, 36)
+        held += found["low"] <= 1.5 <= found["high"]
+    assert held / sets >= 0.91
+
+
 def test_order_of_rows_and_spelling_of_values_do_not_matter(imported: pd.DataFrame) -> None:
     part = imported[imported["block"] <= 4]
     plain = part.assign(record_match=part["record_match"].eq("true"), factor_n=part["factor_n"].astype(int))
