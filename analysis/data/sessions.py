@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import CHAT, PARTICIPANT
 from ...core.errors import SpanLabError
+from ...core.former_networks import former_network
 from ...core.json_values import as_object
 from ...core.verdicts import VerdictRule
 from ...sessions.record.browsers import browser_of
@@ -91,6 +92,7 @@ class SessionFacts:
     changing : whether instructions change with the conditions, so that those here are only the first trial's
     protocol : what practice and memory somebody had, for people and chat models; empty for others
     browser : where it was taken at a page in one; empty for all others
+    former : which network took it, where the recorded name stands for another one now; empty for all others
     conduct : how it went, as its events tell; of what has none, nothing went wrong
     """
 
@@ -116,6 +118,7 @@ class SessionFacts:
     changing: bool = False
     protocol: str = ""
     browser: str = ""
+    former: str = ""
     conduct: Conduct = field(default_factory=Conduct)
 
 
@@ -325,8 +328,8 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
 
 
 def unfinished(facts: SessionFacts) -> list[str]:
-    """One sentence each if a session is unfinished and if it has failed trials; an empty list otherwise."""
-    notes = []
+    """One sentence each if a session is unfinished, has failed trials, or was taken by a network with another name now; an empty list otherwise."""
+    notes = [f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {facts.former}."] if facts.former else []
     if facts.failed:
         count, planned = sum(facts.failed.values()), f" of {facts.planned}" if facts.planned else ""
         reasons = "; ".join(f"{many:,} since {why}" for why, many in facts.failed.items())
@@ -392,6 +395,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         changing="{=" in written and several,
         protocol=_protocol(session),
         browser=str(browser_of(session) or ""),
+        former=former_network(as_object(session.get("agent_settings"))),
     )
 
 

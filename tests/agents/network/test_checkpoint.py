@@ -16,13 +16,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from command_line import Run, complaint  # noqa: E402
+
 import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import Checkpoint, Store, TrainedOn, load, locate, save, shipped  # noqa: E402
 from spanlab.agents.network.checkpoints_io.packed import pack, unpack  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
+from spanlab.analysis.data.loading import load as load_sessions  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
+from spanlab.paradigms.identity import digest  # noqa: E402
 from spanlab.sessions.record.reader import read_session  # noqa: E402
 
 
@@ -206,6 +210,24 @@ def test_the_networks_that_ship_take_at_most_thirty_megabytes() -> None:
 def test_the_network_that_had_a_name_before_is_named_where_its_tasks_are_asked_for(tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match=r"network:laptop-nback was not trained on .*the one that was called so before is network:wired-nback"):
         spanlab.replay("nback_verbal", "network:laptop-nback", trials=1, data=tmp_path, say=lambda _: None)
+
+
+@pytest.mark.parametrize("paradigm", ["nback_spatial", "nback_verbal"])
+def test_sessions_under_the_former_meaning_of_a_name_say_which_network_took_them(paradigm: str, tmp_path: Path, run: Run) -> None:
+    """A session from before the name changed: resuming it, and loading it for a report, say what happened; of a session of today nothing is said."""
+    levels = {"n": 1} | ({"grid": 3, "lures": "none"} if paradigm == "nback_spatial" else {})
+    folder = spanlab.replay(paradigm, "network:wired-nback", trials=2, levels=levels, data=tmp_path / "data", say=lambda _: None).folder
+    assert not load_sessions([folder]).problems
+    info = json.loads((folder / "session.json").read_text(encoding="utf-8"))
+    info["agent"] = "network:laptop-nback"
+    info["agent_settings"] |= {"checkpoint": "laptop-nback", "sha256": "72e7fc0fdef3f3c13581a2ec84bbecb01ce93996a3324534703a792d6d63d6e3"}
+    info["agent_settings_hash"] = digest(["network", info["agent"], info["agent_settings"]])
+    (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
+    happened = "the network that was called laptop-nback then is network:wired-nback, with the same weights"
+    assert [note for note in load_sessions([folder]).problems if happened in note]
+    (folder / "events.jsonl").write_text("".join((folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
+    (folder / "responses.parquet").unlink()
+    assert happened in complaint(*run("resume", folder))
 
 
 def test_who_was_wired_says_so_before_a_session(tmp_path: Path) -> None:
