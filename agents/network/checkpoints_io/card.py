@@ -12,7 +12,7 @@ from ..settings import WormSettings, heads_of
 from ..training.config import TrainingConfig
 from ..training.evaluation import Row, as_markdown
 from ..training.state import TrainingState
-from .checkpoint import Checkpoint, TrainedOn
+from .checkpoint import Checkpoint, TrainedOn, shipped
 from .files import write_atomically
 
 
@@ -59,7 +59,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         ({why}). {_recipe(config)} The weights are those of step {state.best_step:,}, which had the highest {_selected(config)}; until then it had seen {seen}.
         The whole run took, with compiling the trials and the test, {times["wall_s"] / 60:.1f} minutes by the clock and
         {times["cpu_s"] / 60:.1f} minutes of processor time: {times["cpu_s"] / max(times["wall_s"], 1e-3):.2f} processors on average (torch
-        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`.""",
+        {torch.__version__}, device {config.device}). The log, whose first line has the whole config, is `{config.name}.log.jsonl`. {remade(config, why)}""",
         "## Held-out accuracy",
         """On test trials that come from a stream of seeds of their own, read out from the weights in the file. Accuracy is the share of
         items that are right; its standard error is over trials. The best blind guess is the best fixed answer: chosen on the training trials,
@@ -138,6 +138,21 @@ def wired(config: TrainingConfig) -> str:
     if model.compared:
         queue += ", and products that compare what each place of the queue holds with what is seen now"
     return f"{taken}**Wired in before training: {queue}.** All of its weights are then learned."
+
+
+def remade(config: TrainingConfig, why: str) -> str:
+    """Say why the command alone does not make a network again; empty where it does.
+
+    Parameters
+    ----------
+    why : the training ended
+    """
+    reasons = []
+    if config.start_from is not None and config.start_from not in shipped():
+        reasons.append(f"it starts from `{Path(config.start_from).name}`, which has to be trained first")
+    if why.startswith("the time limit"):
+        reasons.append("a limit of time ended its training, so that it ends at another step on another machine")
+    return f"**The command alone does not make it again**: {', and '.join(reasons)}." if reasons else ""
 
 
 def _no_other(config: TrainingConfig) -> str:

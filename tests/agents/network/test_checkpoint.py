@@ -20,10 +20,12 @@ from command_line import Run, complaint  # noqa: E402
 
 import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
+from spanlab.agents.network.checkpoints_io.card import remade  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import Checkpoint, Store, TrainedOn, load, locate, save, shipped  # noqa: E402
 from spanlab.agents.network.checkpoints_io.packed import pack, unpack  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
+from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
 from spanlab.analysis.data.loading import load as load_sessions  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
 from spanlab.paradigms.identity import digest  # noqa: E402
@@ -245,6 +247,18 @@ def test_cards_say_how_far_a_network_gets_before_training() -> None:
         assert all(0 <= row["before"] <= 1 for row in card["test"]), name
         assert "| before training |" in text
         assert "**Wired in before training: a queue of" in text, name
+
+
+def test_cards_say_why_a_command_alone_does_not_make_a_network_again() -> None:
+    """Two stages and a limit of time are told; of a network that one command makes, nothing is."""
+    for name in shipped():
+        log = [json.loads(line) for line in locate(name).with_suffix(".log.jsonl").read_text(encoding="utf-8").splitlines()]
+        events = {event["event"]: event for event in log}
+        reasons = remade(TrainingConfig.model_validate(events["start"]["config"]), events["end"]["why"])
+        card = locate(name).with_suffix(".md").read_text(encoding="utf-8")
+        assert reasons in card
+        assert bool(reasons) == ("does not make it again" in card) == (name in ("laptop-changes", "laptop-lists", "laptop-span")), name
+        assert ("limit of time" in reasons) == (name == "laptop-span")
 
 
 def test_n_back_was_learned_and_not_wired_in() -> None:
