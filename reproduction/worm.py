@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..agents.network.checkpoints_io.published import worm_tasks
 from ..agents.network.models.build import empty
@@ -62,13 +62,29 @@ _SIZE = "86,400 / 9,600 / 9,600"
 _PRINTED_A3 = "printed in Table A3; people's curves behind them were digitised from figures of the original studies by the authors"
 
 
-def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
+class Units(NamedTuple):
+    """The figures of a network's units that ``spanlab neural`` drew.
+
+    Parameters
+    ----------
+    network : its name; empty where there is none
+    why : there are none
+    figures : the folder with them
+    """
+
+    network: str
+    why: str
+    figures: Path | None = None
+
+
+def entries(data: Sequence[Path], absent: Sequence[str], units: Units) -> list[Entry]:
     """The page's tables and figures.
 
     Parameters
     ----------
     data : folders with sessions of the paradigms of Table A3: the errorless observer's, and those of networks at hand
     absent : who could not take which paradigm, and why, in sentences
+    units : figures of a network's units
     """
     sessions = find_sessions(list(data)) if data else []
     errorless = [folder for folder in sessions if read_session(folder)["agent"] == ERRORLESS]
@@ -77,7 +93,7 @@ def entries(data: Sequence[Path], absent: Sequence[str]) -> list[Entry]:
     loaded = load(networks) if networks else None
     found += [behaviour(figure, loaded, absent) for figure in PAPER_FIGURES]
     found += [_of_lists(number, paradigm, loaded) for number, paradigm in _LISTS.items()]
-    found += [_units(name, file, what) for name, (file, what) in UNITS.items()]
+    found += [_units(name, file, what, units) for name, (file, what) in UNITS.items()]
     return [*found, *map(_elsewhere, OTHERS)]
 
 
@@ -297,12 +313,12 @@ def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> 
 
 
 #: Numbered figures of lists: the paradigm of each.
-_LISTS = {"worm-a2b": "lsr", "worm-a2c": "lsr_long", "worm-a3": "vir"}
+_LISTS = {"worm-a2a": "vsr", "worm-a2b": "lsr", "worm-a2c": "lsr_long", "worm-a3": "vir"}
 
 
 def _called(name: str) -> str:
     """The numbers that a figure has in the paper."""
-    numbers = [number.removeprefix("worm-").upper() for number, meant in NUMBERS.items() if meant == name]
+    numbers = [number.removeprefix("worm-").upper() for number, meant in NUMBERS.items() if meant == name and number not in _LISTS]
     return f"Figure{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
 
 
@@ -313,7 +329,10 @@ def _of_lists(number: str, paradigm: str, data: Data | None) -> Entry:
     title = f"Figure {short}: {paradigm}, {shows['what']}"
     if data is None or paradigm not in data.titles:
         return Entry(number, title, "not available here", f"no available agent takes {paradigm}")
-    drawing = figure_named(NUMBERS[number]).draw(data, Wish((paradigm,)))
+    try:
+        drawing = figure_named(NUMBERS[number]).draw(data, Wish((paradigm,)))
+    except SpanLabError as error:
+        return Entry(number, title, "not available here", str(error))
     return Entry(
         number,
         title,
@@ -325,14 +344,14 @@ def _of_lists(number: str, paradigm: str, data: Data | None) -> Entry:
     )
 
 
-def _units(name: str, file: str, what: str) -> Entry:
-    return Entry(
-        name,
-        f"{_called(name)}: {what}",
-        "not available here",
-        "it shows the units of a published network, whose checkpoint is not at hand; of any checkpoint that knows the tasks the command below draws it",
-        command=f"spanlab neural CHECKPOINT -o DIR    # DIR/figures/{file}.svg",
-    )
+def _units(name: str, file: str, what: str, units: Units) -> Entry:
+    title, command = f"{_called(name)}: {what}", f"spanlab neural {units.network or 'CHECKPOINT'} -o DIR    # DIR/figures/{file}.svg"
+    drawn = None if units.figures is None else units.figures / f"{file}.svg"
+    if drawn is None or not drawn.exists():
+        why = units.why or f"{units.network} does not know the tasks that it needs"
+        return Entry(name, title, "not available here", f"it shows the units of a network, and {why}", command=command)
+    said = f"the units of {units.network}, the network at hand that knows the most tasks; the published figure is a picture of another network's"
+    return Entry(name, title, "ours alone", said, picture=drawn.read_text(encoding="utf-8"), command=command)
 
 
 def _elsewhere(number: str) -> Entry:

@@ -17,7 +17,7 @@ from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..data.style import Look, condition_looks, thin_lines
 from ..nback.cells import AVERAGED, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, gridded_blocks
-from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, printed_cells, printed_name, variant_of
+from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, recomputed_cells, recomputed_name, variant_of
 from .effect_figure import looks_of
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
 from .nback_chart import nback_rows
@@ -32,7 +32,7 @@ _MEASURES = ("hit_rate", "false_alarm_rate", "accuracy")
 _LURES = ("lure_rate", "before_rate", "after_rate", "plain_rate")
 #: So many blocks of somebody at one N are a distribution.
 _DISTRIBUTION = 10
-#: Models whose printed values are drawn; all printed values are in the table.
+#: Models of the study that are drawn; all of them are in the table.
 _DRAWN = (STUDY_MODEL, "gpt-4")
 _OURS = (
     "Signed d′ of summed counts, log-linear correction. The first N items of a block, which have nothing to match, and answers that were never asked for are "
@@ -152,19 +152,19 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
 
     blocks = variant_blocks(name, data, wish, PUBLISHED)
     table = _cells(blocks, PUBLISHED, AVERAGED)
-    printed = []
+    theirs = []
     for (paradigm, variant), part in blocks.groupby(["paradigm", "variant"], sort=False):
-        cells = printed_cells(str(paradigm), _grid(part[GRID].iloc[0]) if GRID in part.columns else None)
+        cells = recomputed_cells(str(paradigm), _grid(part[GRID].iloc[0]) if GRID in part.columns else None)
         if len(cells):
-            printed.append(cells[cells["n"].isin(part["n"].unique())].assign(variant=str(variant)))
-    whole = pd.concat([table, *printed], ignore_index=True)
-    known = {printed_name(model) for model in _DRAWN} | set(table["agent"])
+            theirs.append(cells[cells["n"].isin(part["n"].unique())].assign(variant=str(variant)))
+    whole = pd.concat([table, *theirs], ignore_index=True)
+    known = {recomputed_name(model) for model in _DRAWN} | set(table["agent"])
     drawn = whole[whole["agent"].isin(known)]
     explanation = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
-    if printed:
-        explanation += " Hollow points: values as printed; other sessions in other blocks."
+    if theirs:
+        explanation += " Hollow points: recomputed from the study's raw answers; other sessions in other blocks."
     computed = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
-    return replace(computed, notes=[*computed.notes, f"Printed values: {REFERENCE}"] if printed else computed.notes)
+    return replace(computed, notes=[*computed.notes, f"Recomputed from the raw answers of: {REFERENCE}"] if theirs else computed.notes)
 
 
 def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -288,5 +288,5 @@ NBACK_FIGURES: tuple[FigureDeclaration, ...] = (
     _declared("nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars),
     _declared("nback_dprime", "d′ of blocks", "histograms with densities, signed and without its sign", _dprime, place=4, too_few=_few_blocks),
     _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2),
-    _declared("nback_published", "as the study counted", "with its printed values beside", _published, place=3),
+    _declared("nback_published", "as the study counted", "with its own values beside", _published, place=3),
 )

@@ -98,8 +98,8 @@ def layout(blocks: pd.DataFrame, rules: Rules = PUBLISHED) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def printed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
-    """The printed values for a paradigm as a table of cells without intervals: ``agent`` is the model, ``kind`` the kind of printed values.
+def recomputed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
+    """The study's means for a paradigm, recomputed from its raw answers, as a table of cells without intervals: ``agent`` is the model.
 
     Of other models than the study's own there are letters only.
     """
@@ -107,10 +107,10 @@ def printed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
 
     from ..data.style import GROUP_MEANS
 
-    variant, printed = variant_of(paradigm, grid), published_results()
-    wanted = printed["variant"].eq(variant) | (printed["variant"].eq(OTHER_MODELS) & (variant == "verbal"))
+    variant, results = variant_of(paradigm, grid), published_results()
+    wanted = results["variant"].eq(variant) | (results["variant"].eq(OTHER_MODELS) & (variant == "verbal"))
     rows = []
-    for row in printed[wanted].to_dict("records"):
+    for row in results[wanted].to_dict("records"):
         for measure, name, scale in (
             ("hit_rate", "hit_rate", 100),
             ("false_alarm_rate", "fa_rate", 100),
@@ -118,14 +118,17 @@ def printed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
             ("dprime_abs", "dprime", 1),
         ):
             rows.append(
-                dict(zip(WHO, (paradigm, GROUP_MEANS, printed_name(row["model"])), strict=True))
+                dict(zip(WHO, (paradigm, GROUP_MEANS, recomputed_name(row["model"])), strict=True))
                 | {"n": row["n"], "measure": measure, "rules": PUBLISHED.name, "oracle": False, "unit": "block", "n_units": row["blocks"]}
                 | {"n_blocks": row["blocks"], "n_items": row["blocks"] * row["trials"], "mean": row[f"{name}_mean"] / scale, "sem": row[f"{name}_sem"] / scale}
-                | {"interval": "none", "note": f"printed mean; s.e.m. {row[f'{name}_sem']:.2f}" + (" points" if scale == 100 else "")}
+                | {
+                    "interval": "none",
+                    "note": f"mean recomputed from the study's raw answers; s.e.m. {row[f'{name}_sem']:.2f}" + (" points" if scale == 100 else ""),
+                }
             )
     return pd.DataFrame(rows)
 
 
-def printed_name(model: str) -> str:
-    """The name of a model's printed values in figures."""
-    return f"{model} (printed)"
+def recomputed_name(model: str) -> str:
+    """The name of a model of the study in figures."""
+    return f"{model} (recomputed)"

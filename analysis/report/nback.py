@@ -1,4 +1,4 @@
-"""The text and tables of an N-back paradigm in a report: measures over N by our rules and by the published ones, printed values, lures and tests."""
+"""The text and tables of an N-back paradigm in a report: measures over N by our rules and by the published ones, the study's values, lures and tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..figures.nback_chart import TITLES
 from ..nback.cells import AVERAGED, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, describe_exceptions, gridded_blocks
-from ..nback.published import printed_cells
+from ..nback.published import recomputed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney
 from .html_tables import PageTable
 from .text import Note, between, percent, ranked
@@ -25,12 +25,12 @@ _ENOUGH = 5
 
 @dataclass(frozen=True)
 class NBack:
-    """N-back results of one paradigm: blocks and cells by both sets of rules, and printed values beside the published ones; apart by the size of the grid."""
+    """N-back results of one paradigm: blocks and cells by both sets of rules, and the study's values beside them; apart by the size of the grid."""
 
     blocks: pd.DataFrame
     cells: pd.DataFrame
     published_cells: pd.DataFrame
-    printed: pd.DataFrame
+    study: pd.DataFrame
     grids: tuple[int | None, ...]
 
 
@@ -44,17 +44,17 @@ def nback_results(scored: Scored, paradigm: str) -> NBack | None:
     by = (GRID,) if GRID in blocks.columns else ()
     over = (*by, "n")
     grids: tuple[int | None, ...] = tuple(int(grid) for grid in sorted(blocks[GRID].dropna().unique())) if by else (None,)
-    printed = []
+    study = []
     for grid in grids:
-        cells = printed_cells(paradigm, grid)
+        cells = recomputed_cells(paradigm, grid)
         there = blocks.loc[blocks[GRID] == grid, "n"] if grid is not None else blocks["n"]
         if len(cells):
-            printed.append(cells[cells["n"].isin(there.unique())].assign(**({} if grid is None else {GRID: grid})))
+            study.append(cells[cells["n"].isin(there.unique())].assign(**({} if grid is None else {GRID: grid})))
     return NBack(
         blocks=blocks,
         cells=nback_cells(blocks, over, OURS),
         published_cells=nback_cells(theirs, over, PUBLISHED, measures=AVERAGED),
-        printed=pd.concat(printed, ignore_index=True) if printed else pd.DataFrame(columns=[*WHO, *over, "measure", "mean"]),
+        study=pd.concat(study, ignore_index=True) if study else pd.DataFrame(columns=[*WHO, *over, "measure", "mean"]),
         grids=grids,
     )
 
@@ -70,7 +70,7 @@ def nback_tables(results: NBack) -> list[PageTable]:
     tables = []
     for grid in results.grids:
         size = "" if grid is None or len(results.grids) == 1 else f", {grid} × {grid}"
-        ours, theirs, printed = (_of_grid(table, grid) for table in (results.cells, results.published_cells, results.printed))
+        ours, theirs, study = (_of_grid(table, grid) for table in (results.cells, results.published_cells, results.study))
         number = "Of summed counts, log-linear correction; 95% interval in brackets. Zero is chance, below zero worse than chance."
         tables.append(_over_n(ours, "dprime_pooled", f"d′ over N{size}", number))
         criterion = "Above zero: rarely says that an item matches. Of summed counts; 95% interval in brackets."
@@ -78,8 +78,10 @@ def nback_tables(results: NBack) -> list[PageTable]:
         for measure in ("hit_rate", "false_alarm_rate", "accuracy", "lure_rate", "plain_rate"):
             if (ours["measure"] == measure).any():
                 tables.append(_over_n(ours, measure, f"{TITLES[measure]} over N{size}", "In percent; 95% interval in brackets."))
-        both = pd.concat([theirs, printed], ignore_index=True) if len(printed) else theirs
-        caption = "Mean of blocks ± s.e.m. by the published rules; (printed): as the study's results have it." if len(printed) else "Mean of blocks ± s.e.m."
+        both = pd.concat([theirs, study], ignore_index=True) if len(study) else theirs
+        caption = (
+            "Mean of blocks ± s.e.m. by the published rules; (recomputed): the study's, from its raw answers." if len(study) else "Mean of blocks ± s.e.m."
+        )
         for measure in ("hit_rate", "false_alarm_rate", "accuracy", "dprime_abs"):
             tables.append(_over_n(both, measure, f"By the published rules: {TITLES[measure]}{size}", caption, sem=True))
         tables.append(_over_n(theirs, "dprime", f"By the published rules, but with its sign: d′{size}", "Mean of blocks ± s.e.m.", sem=True))
@@ -162,6 +164,8 @@ def nback_notes(results: NBack) -> list[Note]:
     if len(empty):
         whose = f"{plural(len(empty), 'd′', 'd′ values')} of somebody without any miss, hit or false alarm"
         notes.append(Note(f"{whose}: how large it is depends on the correction, and its interval is too narrow.", warning=True))
-    if len(results.printed):
-        notes.append(Note("Printed values are means of other sessions of language models, in other blocks; they have no intervals here."))
+    if len(results.study):
+        notes.append(
+            Note("The study's values are recomputed from its raw answers: other sessions of language models, in other blocks. They have no intervals here.")
+        )
     return notes

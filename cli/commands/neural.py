@@ -32,6 +32,19 @@ class Source(NamedTuple):
     before: int
 
 
+class Analysis(NamedTuple):
+    """The options of an analysis, as ``spanlab neural`` has them."""
+
+    tasks: list[str] | None = None
+    trials: int = _TRIALS
+    seed: int = 1
+    generator: Generator = "corrected"
+    paradigms: Sequence[Path] = ()
+    apart: bool = False
+    inactive: float = _INACTIVE
+    most_clusters: int = _MOST
+
+
 def neural(
     checkpoint: Annotated[str, typer.Argument(help="name of a network that ships (laptop), or a checkpoint file", metavar="CHECKPOINT")],
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for page, figures and tables", metavar="DIR")],
@@ -54,6 +67,18 @@ def neural(
     ] = _MOST,
 ) -> None:
     """Analyse what a network's units do: task variance, clusters, lesions, similarity of states and tasks; figures, tables and a page."""
+    how = Analysis(tasks, trials, seed, parse_generator(generator), paradigm or [], apart, inactive, most_clusters)
+    print(analyse(checkpoint, output, how))
+
+
+def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
+    """Analyse a network's units as ``spanlab neural`` does; returns the page.
+
+    Raises
+    ------
+    SpanLabError
+        when scikit-learn or the network is missing, or a task has no paradigm.
+    """
     from ...agents.network.checkpoints_io.checkpoint import load
     from ...analysis.neural.clusters import need_scikit_learn
     from ...analysis.neural.report import Subject, write_neural_report
@@ -61,10 +86,10 @@ def neural(
     need_scikit_learn()
     loaded = load(checkpoint)
     known = list(loaded.network.tasks)
-    chosen = _chosen(tasks, known, loaded.name)
-    made = parse_generator(generator)
-    sources, notes = _sources(loaded, chosen, paradigm or [])
-    names = {task: task if apart else loaded.network.tasks[task].head for task in chosen}
+    chosen = _chosen(how.tasks, known, loaded.name)
+    trials, seed, made = how.trials, how.seed, how.generator
+    sources, notes = _sources(loaded, chosen, how.paradigms)
+    names = {task: task if how.apart else loaded.network.tasks[task].head for task in chosen}
     with progress_bar("trials") as tell:
         observed = _observed(loaded, sources, trials, seed, made, tell)
     states = [_states(names[task], observed[task]) for task in chosen]
@@ -77,10 +102,11 @@ def neural(
                 f"{name}: the trials of {', '.join(together)} are looked at as one task, as published, so differences between these tasks count as variance; "
                 "--apart keeps them apart."
             )
-    command = ["spanlab", "neural", checkpoint, "-o", str(output)] + ["--tasks", ",".join(chosen)] * bool(tasks)
+    command = ["spanlab", "neural", checkpoint, "-o", str(output)] + ["--tasks", ",".join(chosen)] * bool(how.tasks)
     command += ["--trials", str(trials), "--seed", str(seed)] + ["--generator", made] * (made != "corrected")
-    command += [part for file in paradigm or [] for part in ("--paradigm", str(file))] + ["--apart"] * apart
-    command += ["--inactive", f"{inactive:g}"] * (inactive != _INACTIVE) + ["--most-clusters", str(most_clusters)] * (most_clusters != _MOST)
+    command += [part for file in how.paradigms for part in ("--paradigm", str(file))] + ["--apart"] * how.apart
+    command += ["--inactive", f"{how.inactive:g}"] * (how.inactive != _INACTIVE)
+    command += ["--most-clusters", str(how.most_clusters)] * (how.most_clusters != _MOST)
     network = loaded.network
     subject = Subject(
         name=loaded.name,
@@ -93,8 +119,8 @@ def neural(
     )
     embedding = (known, network.task_embedding.weight.detach().cpu().numpy())
     with progress_bar("parts") as tell:
-        page = write_neural_report(subject, states, embedding, _silencing(loaded, names, observed), output, inactive=inactive, most=most_clusters, advance=tell)
-    print(page)
+        silenced = _silencing(loaded, names, observed)
+        return write_neural_report(subject, states, embedding, silenced, output, inactive=how.inactive, most=how.most_clusters, advance=tell)
 
 
 def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[str]:

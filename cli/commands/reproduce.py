@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ...core.errors import SpanLabError
+
+if TYPE_CHECKING:
+    from ...reproduction.worm import Units
 
 Paper = Literal["worm", "nback"]
 _TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study of language models, made again"}
@@ -53,11 +56,38 @@ def reproduce(
     command += ["--data", str(data)] * (data is not None)
     command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
     facts = (f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm", f"seed {seed}", f"answerers at hand: {', '.join(agents)}")
-    entries = found.entries(folders, absent)
+    if paper == "worm":
+        from ...reproduction.worm import entries as entries_of_worm
+
+        entries = entries_of_worm(folders, absent, _units(agents, seed, output))
+    else:
+        from ...reproduction.nback import entries as entries_of_nback
+
+        entries = entries_of_nback(folders, absent)
     page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
     path = write_page(page, output)
     print(path)
     print(page.counted())
+
+
+def _units(agents: list[str], seed: int, output: Path) -> Units:
+    """The figures of the units of the network at hand that knows the most tasks, analysed now where they are not there yet; none where there is no network."""
+    from ...agents.network.checkpoints_io.checkpoint import family_of, load
+    from ...reproduction.worm import Units
+    from .neural import Analysis, analyse
+
+    names = [member for agent in agents if agent.startswith("network:") for member in family_of(agent.removeprefix("network:"))]
+    try:
+        networks = [load(name) for name in names]
+        if not networks:
+            return Units("", "no available agent is a network")
+        network = max(networks, key=lambda checkpoint: len(checkpoint.network.tasks))
+        folder = output / "units" / network.sha256[:16]
+        if not (folder / "index.html").exists():
+            analyse(names[networks.index(network)], folder, Analysis(seed=seed))
+    except SpanLabError as error:  # without scikit-learn, or for a network that was made without SpanLab, the rest of the page is made
+        return Units("", str(error))
+    return Units(names[networks.index(network)], "", folder / "figures")
 
 
 def _trained(preset: str, steps: int | None, folder: Path) -> str:

@@ -16,7 +16,7 @@ from nback_answers import GOLDEN, block_rows, planted_counts, write_published
 from spanlab.analysis.data.scoring import score_table
 from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import COUNTS, OURS, PUBLISHED, Rules, describe_exceptions, measured, nback_blocks
-from spanlab.analysis.nback.published import FAMILIES, layout, printed_cells, published_blocks, published_results, variant_of
+from spanlab.analysis.nback.published import FAMILIES, layout, published_blocks, published_results, recomputed_cells, variant_of
 from spanlab.analysis.nback.significance import above, exact_without_ties, kruskal_wallis, mann_whitney, signed_ranks
 from spanlab.exchange.nback.published_sessions import import_results
 from spanlab.sessions import read_responses
@@ -316,10 +316,11 @@ def test_a_sensitivity_that_rests_on_the_correction_says_so() -> None:
     assert "no false alarm: its size is the correction's" in cell(nback_cells(perfect), "dprime_pooled")["note"]
 
 
-def test_printed_values_belong_to_their_paradigms() -> None:
-    assert set(printed_cells("nback_spatial", 7)["agent"]) == {"gpt-3.5-turbo (printed)"}
-    assert len(set(printed_cells("nback_verbal")["agent"])) == 8
-    assert len(printed_cells("nback_spatial", 6)) == len(printed_cells("vsr")) == 0
+def test_values_of_the_study_belong_to_their_paradigms_and_are_not_called_printed() -> None:
+    assert set(recomputed_cells("nback_spatial", 7)["agent"]) == {"gpt-3.5-turbo (recomputed)"}
+    assert len(set(recomputed_cells("nback_verbal")["agent"])) == 8
+    assert not recomputed_cells("nback_verbal")["note"].str.contains("printed").any(), "they come from the raw answers; the notebooks print others"
+    assert len(recomputed_cells("nback_spatial", 6)) == len(recomputed_cells("vsr")) == 0
     names = {variant_of(name, grid) for name, grid in [("nback_spatial", size) for size in (3, 4, 5, 7)]}
     assert names <= set(published_results()["variant"])
 

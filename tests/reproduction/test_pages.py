@@ -166,8 +166,37 @@ def test_checks_of_the_configuration_are_no_results() -> None:
 
 
 def test_every_numbered_figure_is_on_the_page() -> None:
-    titles = " ".join(entry.title for entry in worm.entries([], []))
+    titles = " ".join(entry.title for entry in worm.entries([], [], worm.Units("", "there is none")))
     assert all(re.search(rf"\b{number}\b", titles) for number in numbered())
+
+
+def test_an_ablation_has_an_entry_of_its_own() -> None:
+    titles = {entry.key: entry.title for entry in worm.entries([], [], worm.Units("", "there is none"))}
+    assert titles["worm-a2a"].startswith("Figure A2A: vsr")
+    assert titles["worm-vsr"].startswith("Figures 4A, A7: vsr")
+
+
+def test_figures_of_units_are_those_that_were_drawn(tmp_path: Path) -> None:
+    (tmp_path / "lesions.svg").write_text("<svg/>", encoding="utf-8")
+    entries = {entry.key: entry for entry in worm.entries([], [], worm.Units("mine.pt", "", tmp_path))}
+    assert (entries["worm-lesions"].verdict, entries["worm-lesions"].picture) == ("ours alone", "<svg/>")
+    assert "spanlab neural mine.pt -o DIR" in entries["worm-lesions"].command
+    assert entries["worm-sts"].verdict == "not available here"
+    assert "mine.pt does not know the tasks that it needs" in entries["worm-sts"].said
+    assert "scikit-learn is missing" in worm.entries([], [], worm.Units("", "scikit-learn is missing"))[-4].said
+
+
+@pytest.mark.slow
+def test_with_a_checkpoint_of_the_architecture_three_figures_are_not_available(tmp_path: Path, run: Run) -> None:
+    """The schemes of the tasks and two figures of training curves; all others are drawn, those of units by the analysis of the network."""
+    pytest.importorskip("sklearn")
+    lists = "network:laptop-lists"
+    status, out, said = run("reproduce", "worm", "-o", "page", "--trials", "24", "--agent", f"network:{untrained(tmp_path / 'mine.pt', 1)}", "--agent", lists)
+    assert status == 0, said
+    text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    missing = re.findall(r'<a href="#([^"]+)">[^<]*</a></td><td><span class="verdict v-not">not available here', text)
+    assert sorted(missing) == ["worm-a1", "worm-a14", "worm-a4"], out
+    assert len(list((tmp_path / "page" / "units").iterdir())) == 1
 
 
 def test_a_page_is_one_file_that_opens_offline(tmp_path: Path) -> None:

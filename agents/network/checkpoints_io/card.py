@@ -89,12 +89,11 @@ def _article(architecture: str) -> str:
 
 def _noise(config: TrainingConfig) -> str:
     """The noise in its memory, with which it was trained and tested."""
-    noise = config.model.options.get("noise")
-    return (
-        ""
-        if noise is None
-        else f" (in training and in the test, normal noise with a standard deviation of {noise:g} is added to the cell of every unit at each step)"
-    )
+    noise, relative = (config.model.options.get(name) for name in ("noise", "relative"))
+    if noise is None:
+        return ""
+    size = f"{noise:g} times what the cell holds" if relative else f"{noise:g}"
+    return f" (in training and in the test, normal noise with a standard deviation of {size} is added to the cell of every unit at each step)"
 
 
 def _stored(kept: Checkpoint) -> str:

@@ -22,6 +22,7 @@ class NoiseOptions(Options):
     noise: Annotated[float, Field(ge=0)] = Field(
         description="standard deviation of the noise that is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1"
     )
+    relative: bool = Field(False, description="whether the noise of a unit is this many times what its cell holds: whoever holds more has more of it")
 
 
 @ARCHITECTURES.register
@@ -38,7 +39,7 @@ class NoisyLstm(Lstm):
 
     def __init__(self, inputs: int, hidden: int, options: NoiseOptions) -> None:
         super().__init__(inputs, hidden, CellOptions.model_validate({}))
-        self.noise = options.noise
+        self.noise, self.relative = options.noise, options.relative
 
     @override
     def initial(self, batch: int, like: Tensor) -> State:
@@ -60,7 +61,8 @@ class NoisyLstm(Lstm):
             enter, keep, candidate, leave = (incoming + held @ across.T).chunk(4, -1)
             numbers = _mixed(numbers + 1)
             drift = self.noise * (torch.randn_like(cells) if self.training else _normal(numbers, units).to(cells.dtype))
-            cells = torch.sigmoid(keep) * cells + torch.sigmoid(enter) * torch.tanh(candidate) + drift
+            cells = torch.sigmoid(keep) * cells + torch.sigmoid(enter) * torch.tanh(candidate)
+            cells = cells + (drift * cells.abs() if self.relative else drift)
             held = torch.sigmoid(leave) * torch.tanh(cells)
             outputs.append(held)
         return torch.stack(outputs, 1), (held[None], cells[None], numbers[None])
@@ -81,7 +83,7 @@ def add_noise(network: Network, noise: float) -> None:
         memory.noise = noise
     else:
         with torch.device("meta"):
-            noisy = NoisyLstm(memory.cell.input_size, memory.hidden, NoiseOptions(noise=noise))
+            noisy = NoisyLstm(memory.cell.input_size, memory.hidden, NoiseOptions.model_validate({"noise": noise}))
         noisy.cell = memory.cell
         network.memory = noisy.eval()
 

@@ -42,7 +42,7 @@ FIVE = {
 
 def noisy(noise: float) -> NoisyLstm:
     torch.manual_seed(1)
-    return NoisyLstm(20, 48, NoiseOptions(noise=noise)).eval()
+    return NoisyLstm(20, 48, NoiseOptions.model_validate({"noise": noise})).eval()
 
 
 def test_without_noise_it_is_the_lstm_whose_weights_it_has() -> None:

@@ -181,9 +181,9 @@ def test_poor_blocks_are_drawn_or_a_sentence_says_why_not(what: str) -> None:
 
 def test_printed_values_are_beside_answers_of_the_same_kind() -> None:
     found = drawing("nback_published", blocks([8, 7], [0, 1], n=1), blocks([8, 7], [0, 1], n=2))
-    (printed,) = points(found, agent="gpt-3.5-turbo (printed)", measure="hit_rate", at=1)
+    (printed,) = points(found, agent="gpt-3.5-turbo (recomputed)", measure="hit_rate", at=1)
     assert (printed["mean"], printed["hollow"]) == (pytest.approx(0.87), True)
-    assert not points(found, agent="gpt-3.5-turbo (printed)", at=3)
+    assert not points(found, agent="gpt-3.5-turbo (recomputed)", at=3)
     assert any("Gong" in note for note in found.notes)
 
 

@@ -69,7 +69,7 @@ def test_published_cells_come_out_beside_the_printed_ones(report: Path, model: s
         ):
             for statistic, ending in (("mean", "mean"), ("sem", "sem")):
                 expected = float(printed[f"{column}_{ending}"][variant, model, n])
-                for agent in (f"published:{model}", f"{model} (printed)"):
+                for agent in (f"published:{model}", f"{model} (recomputed)"):
                     assert scale * cells[statistic][agent, measure, n] == pytest.approx(expected, abs=5.01e-5), (agent, measure, n, statistic)
 
 
@@ -108,7 +108,7 @@ def test_the_page_says_how_answers_were_counted(report: Path) -> None:
     assert "By the published rules, d′ is that of each block" in said
     assert "Kruskal–Wallis" in said
     assert "H(2) = " in said
-    assert "gpt-4 (printed)" in said
+    assert "gpt-4 (recomputed)" in said
     assert "Primacy by list length" not in said
 
 
