@@ -115,11 +115,9 @@ def replay(
     >>> result.responses.groupby("list_length")["correct"].mean().tolist()
     [1.0, 1.0]
     """
-    from .agents.chat.cost.totals import Prices
-    from .core.agent_kinds import CHAT
     from .core.worker_pool import open_pool
     from .sessions.chosen_trials import choose_trials
-    from .sessions.conduct import Watcher, make_machine, prepare, refuse_chat_settings, replay_sessions, say_on_stderr
+    from .sessions.conduct import Watcher, make_machine, prepare, replay_sessions, say_on_stderr
     from .sessions.result import SessionResult
 
     if not agent:
@@ -136,9 +134,12 @@ def replay(
         paired_with=paired_with,
     )
     watcher = Watcher(say or say_on_stderr)
-    if not (isinstance(agent, str) and agent.partition(":")[0] == CHAT.name):
-        refuse_chat_settings(agent if isinstance(agent, str) else agent.name, {"chat": chat, "care": care, "price": price})
-    taker = make_machine(agent, chosen.seed, chat, care, Prices.of(price), watcher.say, chosen) if isinstance(agent, str) else agent
+    if isinstance(agent, str):
+        taker = make_machine(agent, chosen.seed, watcher.say, chosen, chat=chat, care=care, price=price)
+    elif chat or care or price:
+        raise SpanLabError(f"{agent.name} was made already, so that its chat, care and price cannot be chosen here: leave them out")
+    else:
+        taker = agent
     shared_out = "workers" if workers is not None else "scheduler" if scheduler is not None else ""
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
     with open_pool(workers, scheduler) as found:
@@ -256,11 +257,10 @@ def resume(
     >>> spanlab.resume(result.folder) == result
     True
     """
-    from .agents.chat.cost.totals import Prices
-    from .core.agent_kinds import CHAT
+    from .agents.registry import check_options
     from .core.worker_pool import open_pool
     from .sessions import complete, reopen
-    from .sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, refuse_chat_settings, say_on_stderr
+    from .sessions.conduct import Watcher, agent_again, carry_out, check_shared_out, say_on_stderr
     from .sessions.record.reader import has_failed
     from .sessions.result import SessionResult
 
@@ -271,11 +271,10 @@ def resume(
     watcher = Watcher(say or say_on_stderr)
     opened = reopen(folder)
     check_shared_out(opened, workers is not None or scheduler is not None)
-    if opened.info["agent_kind"] != CHAT.name:
-        refuse_chat_settings(opened.info["agent"], {"care": care, "price": price, "retry_failed": retry_failed})
+    check_options(opened.info["agent"], {"care": care, "price": price}, {"retry_failed": retry_failed})
     before = opened.info.get("care", {})
     waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
-    opened, agent = agent_again(opened, {**before, **waits, **(care or {})}, Prices.of(price), watcher.say)
+    opened, agent = agent_again(opened, {"care": {**before, **waits, **(care or {})}, "price": price}, watcher.say)
     with open_pool(workers, scheduler) as found:
         return SessionResult(folder, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
 

@@ -10,14 +10,28 @@ from typing import TYPE_CHECKING
 from ..core import re_exports
 
 if TYPE_CHECKING:
-    from .base import Agent, AgentKind, AgentOptions, BatchAgent, ConcurrentAgent, Episode, Response, TrialContext, WindowAgent, WindowEpisode
+    from .base import (
+        Agent,
+        AgentKind,
+        AgentOptions,
+        BatchAgent,
+        ConcurrentAgent,
+        Cost,
+        Episode,
+        Ledger,
+        Outlook,
+        Response,
+        TrialContext,
+        WindowAgent,
+        WindowEpisode,
+    )
     from .registry import AGENTS, make_agent
 
 __getattr__ = re_exports(
     __name__,
     {
         "base": (
-            *("Agent", "AgentKind", "AgentOptions", "BatchAgent", "ConcurrentAgent"),
+            *("Agent", "AgentKind", "AgentOptions", "BatchAgent", "ConcurrentAgent", "Cost", "Ledger", "Outlook"),
             *("Episode", "Response", "TrialContext", "WindowAgent", "WindowEpisode"),
         ),
         "registry": ("AGENTS", "make_agent"),
@@ -31,7 +45,10 @@ __all__ = [
     "AgentOptions",
     "BatchAgent",
     "ConcurrentAgent",
+    "Cost",
     "Episode",
+    "Ledger",
+    "Outlook",
     "Response",
     "TrialContext",
     "WindowAgent",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..paradigms.preview.example import ExampleDisplay
-    from .chat.cost.totals import Prices
-    from .chat.settings import ChatSettings
 
 Outcome = Literal["answered", "omitted", "invalid"]
 
@@ -239,18 +237,111 @@ class AgentOptions:
     ----------
     seed : for agents whose reaction times are random
     window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
-    chat : settings of chat agents, by name, or as they are
-    care : how the servers of chat agents are treated, by name; a provider's limits where nothing is said
-    prices : of a chat model, in place of its provider's
     tasks : that the trials set a network; where a name stands for several networks, one that knows them is taken
+    values : values of the options that the kind declares (:meth:`Agent.options`), by their names
     """
 
     seed: int = 0
     window: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    chat: Mapping[str, Any] | ChatSettings = field(default_factory=dict[str, Any])
-    care: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    prices: Prices | None = None
     tasks: frozenset[str] = frozenset()
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a session is going to take, or has taken.
+
+    Parameters
+    ----------
+    numbers : for the record; fit for JSON
+    sentence : the same in words, for whoever runs the session
+    """
+
+    numbers: Mapping[str, Any]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """One kind of trial of a session that is going to begin.
+
+    Parameters
+    ----------
+    context, percepts : what the agent is told before such a trial, and what it is shown in it (as after right answers)
+    times : how many trials of this kind there are
+    """
+
+    context: TrialContext
+    percepts: Sequence[Percept]
+    times: float = 1.0
+
+
+class Outlook(Protocol):
+    """The trials of a session that is going to begin or to go on; compiled when they are first asked for."""
+
+    @property
+    def paradigm(self) -> str:
+        """The name of the paradigm."""
+        ...
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether answers decide which trial comes next."""
+        ...
+
+    @property
+    def questions(self) -> int:
+        """How many questions the trial with most of them has."""
+        ...
+
+    @property
+    def trials(self) -> Sequence[Rehearsal]:
+        """One trial of each kind; of some kinds only, evenly chosen, where there are very many."""
+        ...
+
+    @property
+    def order(self) -> Sequence[tuple[int, int]]:
+        """Block and number in ``trials`` of every trial, for agents that remember the trials of a block; empty for others."""
+        ...
+
+    @property
+    def practice(self) -> Sequence[Rehearsal]:
+        """The trials of one round of practice; empty when there is none."""
+        ...
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of practice there are at most."""
+        ...
+
+
+class Ledger(Protocol):
+    """What the record of a session says of its agent's requests, all parts of the session together."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the session."""
+        ...
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The content of ``session.json``."""
+        ...
+
+    @property
+    def lines(self) -> Sequence[Mapping[str, Any]]:
+        """The lines of the agent's :class:`Journal`, in order."""
+        ...
+
+    @property
+    def replies(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The lines that keep a reply, by trial."""
+        ...
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """The trials that could not be had, each with the reason."""
+        ...
 
 
 class Agent(ABC):
@@ -297,6 +388,22 @@ class Agent(ABC):
             raise SpanLabError(f"the agent '{cls.kind.name}' takes nothing after a colon; found '{cls.kind.name}:{detail}'")
         return cls()
 
+    @classmethod
+    def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> Agent:
+        """The agent of a recorded session that goes on.
+
+        Parameters
+        ----------
+        detail, options : as :meth:`from_name` takes them; options that are not given are those of the record
+        info : the content of ``session.json``
+        """
+        return cls.from_name(detail, options)
+
+    @classmethod
+    def options(cls) -> frozenset[str]:
+        """The names of the options that may be given to this kind of agent: any of ``chat``, ``care`` (fields of ``RequestLimits``) and ``price``."""
+        return frozenset()
+
     @abstractmethod
     def start(self, context: TrialContext) -> Episode:
         """A fresh episode for one trial."""
@@ -317,6 +424,10 @@ class Agent(ABC):
 
     def sentences(self, kinds: Iterable[ResponseKind]) -> Mapping[str, Sentences]:
         """What it is told of questions of these kinds, by their keys; for kinds of agents that read."""
+        return {}
+
+    def recorded_options(self) -> Mapping[str, Any]:
+        """Options for the record, under their keys in ``session.json``: those that shape no answer (limits, prices) and may change when a session goes on."""
         return {}
 
     def introduction(self) -> Sequence[str]:
@@ -343,6 +454,26 @@ class Agent(ABC):
 
     async def setup(self, journal: Journal) -> None:
         """Find out, before the first trial, whether the agent can do what it is going to be asked, and raise when not."""
+
+    def check_session(self, outlook: Outlook) -> None:
+        """Raise when it cannot take such a session under its settings; asked before a session begins, and before it goes on."""
+
+    # -- what a session costs ----------------------------------------------------------------------------------------------------------------------
+
+    def estimate(self, outlook: Outlook) -> Cost | None:
+        """What a session is going to cost, before it begins; None for agents that cost nothing."""
+        return None
+
+    def carry(self, ledger: Ledger) -> None:
+        """Go on from what earlier parts of the session have cost: limits hold for the session as a whole."""
+
+    def account(self, ledger: Ledger) -> Cost | None:
+        """What a session has cost so far, in all its parts; None for agents that cost nothing."""
+        return None
+
+    def under_way(self) -> str:
+        """What still goes on elsewhere when the session has stopped, in a sentence; empty when nothing does."""
+        return ""
 
     # -- at its end ------------------------------------------------------------------------------------------------------------------------------
 

@@ -35,3 +35,10 @@ class TrialCut(Exception):  # noqa: N818 - named as what happened
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class Abandoned(SpanLabError):  # noqa: N818 - named as what happened, like KeyboardInterrupt
+    """The person pressed Escape and chose to leave. The runner saves everything and ends the session."""
+
+    def __init__(self) -> None:
+        super().__init__("the participant left the session; every finished trial is saved, and the session can be resumed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import isabstract
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
@@ -13,10 +13,6 @@ from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS
 from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
 from .base import Agent, AgentOptions
-
-if TYPE_CHECKING:
-    from .chat.cost.totals import Prices
-    from .chat.settings import ChatSettings
 
 #: where SpanLab's own agents are, which load when they are asked for
 _HOMES: Mapping[AgentKind, tuple[str, str]] = {
@@ -64,26 +60,60 @@ class AgentRegistry(Registry[Agent]):
 AGENTS = AgentRegistry()
 
 
+def options_of(spec: str) -> frozenset[str]:
+    """The names of the options that an agent takes; none for an unknown name."""
+    cls = AGENTS.class_of(spec.partition(":")[0])
+    return frozenset() if cls is None else cls.options()
+
+
+def kinds_with(option: str) -> str:
+    """The kinds of SpanLab's own agents that take an option, in words."""
+    return " and ".join(kind.name for kind in _HOMES if option in options_of(kind.name))
+
+
+def check_options(spec: str, values: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> None:
+    """Refuse options that an agent does not take.
+
+    Parameters
+    ----------
+    values : of the options, by name; None or empty where an option was not given
+    more : values of other parameters that go with the option ``care``
+
+    Raises
+    ------
+    SpanLabError
+        naming all of them.
+    """
+    declared = options_of(spec)
+    names = [name for name, value in values.items() if value and name not in declared]
+    names += [name for name, value in (more or {}).items() if value and "care" not in declared]
+    if names:
+        verb, pronoun = ("is", "it") if len(names) == 1 else ("are", "them")
+        kinds = kinds_with(names[0] if names[0] in values else "care")
+        raise SpanLabError(f"{' and '.join(names)} {verb} for {kinds} agents, and {spec} is not one; leave {pronoun} out")
+
+
 def make_agent(
     spec: str,
     seed: int = 0,
     window: Mapping[str, Any] | None = None,
-    chat: Mapping[str, Any] | ChatSettings | None = None,
-    care: Mapping[str, Any] | None = None,
-    prices: Prices | None = None,
     tasks: frozenset[str] = frozenset(),
+    recorded: Mapping[str, Any] | None = None,
+    **values: Any,
 ) -> Agent:
     """The agent that a name stands for. Names split at the first colon only (``chat:org/model:free``).
 
     Parameters
     ----------
     spec : KIND or KIND:DETAIL
-    seed, window, chat, care, prices, tasks : see :class:`.AgentOptions`
+    seed, window, tasks : see :class:`.AgentOptions`
+    recorded : content of ``session.json``, when the agent goes on with that session
+    values : of the options that the kind takes (:meth:`.Agent.options`)
 
     Raises
     ------
     SpanLabError
-        for an unknown name, or when the agent is not available (no key, no checkpoint, no display).
+        for an unknown name, an option of other agents, or when the agent is not available (no key, no checkpoint, no display).
     """
     name, _, detail = spec.partition(":")
     if name == "published":
@@ -94,7 +124,9 @@ def make_agent(
     if cls is None:
         names = [kind.name for kind in AGENTS.kinds()]
         raise SpanLabError(f"unknown agent '{spec}'{nearest(name, names) or '; there are ' + ', '.join(names)}")
-    agent = cls.from_name(detail, AgentOptions(seed, window or {}, chat or {}, care or {}, prices, tasks))
+    check_options(spec, values)
+    options = AgentOptions(seed, window or {}, tasks, {name: value for name, value in values.items() if value})
+    agent = cls.from_name(detail, options) if recorded is None else cls.from_record(detail, options, recorded)
     if not isinstance(agent, Agent):
         raise SpanLabError(f"{cls.__name__}.from_name gave {agent!r} for '{spec}'; expected an Agent. This is a fault of the agent")
     return agent

@@ -56,6 +56,7 @@ class AgentKind:
     label : what it is, in two or three words of a report; its name when empty
     order : its place in lists; kinds that say nothing come last
     reads : whether it reads how questions are put, so that records keep these sentences
+    converses : whether its sessions are conversations, which records keep
     mark : how figures draw it
     """
 
@@ -66,6 +67,7 @@ class AgentKind:
     label: str = ""
     order: int = 10
     reads: bool = False
+    converses: bool = False
     mark: Mark = Mark()
 
     def __post_init__(self) -> None:
@@ -144,6 +146,7 @@ CHAT = AgentKind(
     label="chat model",
     order=2,
     reads=True,
+    converses=True,
     mark=Mark(*_GREEN, _SOLID, 2.0, "triangle-up", 52),
 )
 #: a chat model whose server is a script; its sessions say so in their label

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from ..agents.chat.choices import NO_ANSWER
 from ..agents.chat.messages import Reply
-from ..core.agent_kinds import CHAT
+from ..core.agent_kinds import kind_named
 from ..core.atomic_files import whole_folder
 from ..core.errors import SpanLabError
 from ..core.extras import need
@@ -79,7 +79,7 @@ class _Log:
         shared, info = self._shared, self._shared.info
         session = same_trials(shared.folder)
         events = read_events(shared.folder)
-        transcript = Transcript(shared.folder) if info["agent_kind"] == CHAT.name else None
+        transcript = Transcript(shared.folder) if kind_named(info["agent_kind"]).converses else None
         rows: dict[str, list[Mapping[str, Any]]] = {}
         for row in self._data.of_session(shared, response_rows(info, events)):
             rows.setdefault(trial_key(bool(row["practice"]), int(str(row["trial"]))), []).append(row)
@@ -123,7 +123,9 @@ class _Log:
         about["agent_settings_hash"] = self._shared.settings_hash
         person: dict[str, Any] = {"participant_id": f"sub-{who.label}", "participant_type": "person" if who.person else "machine", "caution": who.caution}
         person |= {"session": self._shared.number, "study_session": self._shared.visit or None, **self._data.fields_of(self._shared)}
-        conversation = "as it was sent" if info["agent_kind"] == CHAT.name else "in words; the participant saw or heard displays, or took them as numbers"
+        conversation = (
+            "as it was sent" if kind_named(info["agent_kind"]).converses else "in words; the participant saw or heard displays, or took them as numbers"
+        )
         return {**person, "agent_kind": who.agent_kind, "agent": who.agent, **about, "conversation": conversation, "finished": self._shared.finished}
 
     def _sample(self, session: Session, one: TakenTrial, rows: Sequence[Mapping[str, Any]], transcript: Transcript | None) -> Any:

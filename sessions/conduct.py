@@ -1,32 +1,28 @@
-"""Sessions from the first check of an agent to the last line of the record, for commands and for programs.
-
-The record of a chat model's session says more beside its answers: how its server is treated, what the session was going to take, and what it took.
-"""
+"""Sessions from the first check of an agent to the last line of the record, for commands and for programs."""
 
 from __future__ import annotations
 
 import collections.abc
-import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..agents.base import Agent, ConcurrentAgent, WindowAgent
-from ..core.agent_kinds import CHAT, NETWORK, SIMULATED, kind_named
+from ..agents.interruptions import Abandoned
+from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.signals import ending_as_ctrl_c
 from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
-from ..paradigms import Generator, Paradigm, PlannedTrial, network_tasks
+from ..paradigms import network_tasks
 from ..paradigms.compile import one_of_each
-from ..paradigms.identity import canonical
-from .before_trials import apart_for, with_examples
 from .chosen_trials import ChosenTrials
+from .costs import SessionLedger, SessionOutlook, estimate_session, write_account
 from .file_copies import FOLDERS
 from .large_run import parts_for
 from .record.browsers import in_browser
@@ -34,12 +30,7 @@ from .record.events import Event
 from .record.reader import finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
 from .runner import Progress, Runner
-from .session import Request, Session, begin, brief, practice_of, try_out, write_info
-
-if TYPE_CHECKING:
-    from ..agents.chat.agent import ChatAgent
-    from ..agents.chat.cost.totals import Prices
-    from ..agents.chat.settings import ChatSettings
+from .session import Request, Session, begin, try_out, write_info
 
 VERDICTS = (
     VerdictRule(
@@ -96,17 +87,18 @@ class Watcher:
 def make_machine(
     spec: str,
     seed: int,
-    chat: Mapping[str, Any] | ChatSettings | None = None,
-    care: Mapping[str, Any] | None = None,
-    prices: Prices | None = None,
     say: Callable[[str], None] = say_on_stderr,
     trials: ChosenTrials | Session | None = None,
+    recorded: Mapping[str, Any] | None = None,
+    **values: Any,
 ) -> Agent:
     """Make an agent by its name, or one that gives recorded answers again.
 
     Parameters
     ----------
     trials : that it is going to take; where a name stands for several networks, one that knows their tasks is taken
+    recorded : content of ``session.json``, when the agent goes on with that session
+    values : of the options that its kind takes, such as ``chat``, ``care`` and ``price``
 
     Raises
     ------
@@ -121,29 +113,10 @@ def make_machine(
 
     kind = spec.partition(":")[0]
     tasks = frozenset[str]() if trials is None or kind != NETWORK.name else network_tasks(trials.paradigm, trials.plan)
-    agent = make_agent(spec, seed, chat=chat, care=care, prices=prices, tasks=tasks)
+    agent = make_agent(spec, seed, tasks=tasks, recorded=recorded, **values)
     for line in agent.introduction():
         say(f"spanlab: {line}")
     return agent
-
-
-def refuse_chat_settings(agent: str, options: Mapping[str, Any]) -> None:
-    """Refuse settings of chat agents for any other agent.
-
-    Parameters
-    ----------
-    agent : by its name
-    options : values by the names of the options, None or empty where an option was not given
-
-    Raises
-    ------
-    SpanLabError
-        naming all that was given.
-    """
-    names = [name for name, value in options.items() if value]
-    if names:
-        verb, it = ("is", "it") if len(names) == 1 else ("are", "them")
-        raise SpanLabError(f"{' and '.join(names)} {verb} for chat agents, and {agent} is not one; leave {it} out")
 
 
 def check_shared_out(session: Session, shared_out: bool) -> None:
@@ -173,8 +146,10 @@ def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[
     """
     try_out(chosen.paradigm, agent, chosen.plan, request)
     large = parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states)
-    estimate = estimate_session(agent, chosen.paradigm, chosen.plan, request, say)
-    return replace(request, extra={**request.extra, **treatment_of(agent), **estimate, **large})
+    outlook = SessionOutlook(agent, chosen.paradigm, chosen.plan, request)
+    agent.check_session(outlook)
+    estimate = estimate_session(agent, outlook, say)
+    return replace(request, extra={**request.extra, **agent.recorded_options(), **estimate, **large})
 
 
 def carry_out(
@@ -196,8 +171,6 @@ def carry_out(
     SpanLabError
         when something has stopped it; the finished trials are safe.
     """
-    from ..agents.human.errors import Abandoned
-
     tally = agent.status_line if isinstance(agent, ConcurrentAgent) else None
     try:
         runner = Runner(session, agent, say=watcher.say, pool=pool, retry_failed=retry_failed)
@@ -217,7 +190,7 @@ def carry_out(
         raise SpanLabError(f"{error}\n{safe} Continue with: spanlab resume {session.folder}") from None
     finally:
         if session.folder.exists():
-            write_account(agent, session, watcher.say)
+            write_account(agent, session.folder, watcher.say)
     return runner.span
 
 
@@ -245,13 +218,13 @@ def replay_sessions(
 
 
 def agent_again(
-    session: Session, care: Mapping[str, Any], prices: Prices | None, say: Callable[[str], None], triggers: str = "", screen: int | None = None
+    session: Session, values: Mapping[str, Any], say: Callable[[str], None], triggers: str = "", screen: int | None = None
 ) -> tuple[Session, Agent]:
-    """The agent of a resumed session, with its recorded settings; request settings of a chat agent may differ, and its record then says so.
+    """The agent of a resumed session, with its recorded settings; request limits and prices may differ, and the record then says so.
 
     Parameters
     ----------
-    care, prices : of a chat agent, from now on; as before where prices are None
+    values : of options (``care``, ``price``), from now on; as before where they are not given
     triggers : port of trigger codes, in place of the one before
     screen : number of the screen on which the window opens, in place of the one before
 
@@ -272,22 +245,14 @@ def agent_again(
         observer = info["agent"].partition(":")[2] if kind is SIMULATED else None
         window = {**window_again(settings, screen), "triggers": port}
         return session, seat(observer, settings.get("seed", session.seed), settings.get("speed", 1.0), window)
-    if kind is not CHAT:
-        return session, make_machine(info["agent"], session.seed, say=say, trials=session)
-    from ..agents.chat.cost.totals import Prices
-    from ..agents.chat.settings import ChatSettings
-    from .transcripts.transcript import chat_settings_of
-
-    before = Prices.model_validate(info["prices"]) if "prices" in info else None
-    agent = make_machine(info["agent"], session.seed, ChatSettings.recorded(chat_settings_of(info)), care, prices or before, say)
-    if (chat := _chat(agent)) is not None:
-        check_batch(chat, session.paradigm, one_of_each(session.plan), info["generator"])
-    now = {**info, **treatment_of(agent)}
+    agent = make_machine(info["agent"], session.seed, say, session, info, **values)
+    agent.check_session(SessionOutlook(agent, session.paradigm, one_of_each(session.plan), Request(session.seed, info["generator"], language=info["language"])))
+    now = {**info, **agent.recorded_options()}
     if now != info:
         with only_writer(session.folder):
             write_info(session.folder, now)
         session = replace(session, info=now)
-    continue_account(agent, session, say)
+    agent.carry(SessionLedger(session.folder))
     return session, agent
 
 
@@ -319,129 +284,3 @@ def has_finished(folder: Path) -> bool:
         return any(not is_practice(key) for key in finished_trials(read_events(folder)))
     except (SpanLabError, OSError):
         return False
-
-
-#: takes a sentence for whoever has started a session
-Say = Callable[[str], None]
-
-#: an estimate looks at so many kinds of trials at most, evenly taken from all
-_MOST_KINDS = 60
-
-
-def treatment_of(agent: Agent) -> dict[str, Any]:
-    """The entries of a session's record on an agent besides its settings: request settings and prices."""
-    chat = _chat(agent)
-    if chat is None:
-        return {}
-    prices = chat.account.prices
-    price_lists = {"prices": prices, "judge_prices": None if chat.judge is None else chat.judge.account.prices}
-    described = {name: price_list.model_dump(exclude_none=True) for name, price_list in price_lists.items() if price_list is not None}
-    return {"care": chat.request_limits.model_dump(mode="json", exclude_none=True), **described}
-
-
-def estimate_session(agent: Agent, paradigm: Paradigm, planned: Sequence[PlannedTrial], request: Request, say: Say) -> dict[str, Any]:
-    """Estimate and report what the session of a chat agent will take; the estimate for the record."""
-    chat = _chat(agent)
-    if chat is None:
-        return {}
-    from ..agents.chat.cost.estimate import Rehearsed, estimate
-
-    apart = apart_for(chat, paradigm, request.generator, request.seed, planned)
-    kinds: dict[str, list[PlannedTrial]] = {}
-    for planned_trial in planned:
-        kinds.setdefault(canonical(planned_trial.levels), []).append(planned_trial)
-    # where trials are one conversation, each counts with those before it
-    sampled = list(kinds.values())[:: 1 if chat.remembers else math.ceil(len(kinds) / _MOST_KINDS)]
-    share = len(planned) / sum(map(len, sampled))
-    check_batch(chat, paradigm, [alike[0] for alike in kinds.values()], request.generator)
-
-    def rehearsed(one: PlannedTrial, times: float = 1.0) -> Rehearsed:
-        trial = one.compile(paradigm, request.generator)
-        percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
-        context = replace(brief(chat, paradigm, request.language, trial), practice=one.practice)
-        return Rehearsed(with_examples(context, chat, apart, trial.levels), percepts, times)
-
-    number = {key: place for place, key in enumerate(kinds)}
-    order = [(one.block, number[canonical(one.levels)]) for one in planned] if chat.remembers else []
-    practice = practice_of(paradigm, chat, planned, request)
-    rounds = paradigm.practice.at_most if paradigm.practice is not None and practice else 0
-    practice_note = f"with one round of practice, of at most {rounds}" if rounds > 1 else "with practice" if rounds else ""
-    forecast = estimate(chat, [rehearsed(alike[0], len(alike) * share) for alike in sampled], [rehearsed(one) for one in practice], order, practice_note)
-    if apart is not None:
-        for one in practice:
-            apart.practice(one)
-        if apart.shared:
-            say(f"{agent.name}: the paradigm has too few different trials, so that {', '.join(apart.shared)} shows what a trial of the session shows, too")
-    _foresee(chat, forecast.to_record())
-    say(f"{agent.name}: {forecast}")
-    return {"estimate": forecast.to_record()}
-
-
-def check_batch(agent: ChatAgent, paradigm: Paradigm, planned: Sequence[PlannedTrial], generator: Generator) -> None:
-    """Check that trials can be sent as a batch, if they are to be.
-
-    Parameters
-    ----------
-    planned : one trial of each kind
-
-    Raises
-    ------
-    SpanLabError
-        when they cannot.
-    """
-    if agent.request_limits.batch is None:
-        return
-    steps = [one.compile(paradigm, generator).steps for one in planned if not one.varies]
-    questions = max((sum(step.percept.model_step and step.percept.ask is not None for step in of_trial) for of_trial in steps), default=0)
-    agent.check_batch(paradigm.name, questions, any(one.varies for one in planned))
-
-
-def continue_account(agent: Agent, session: Session, say: Say) -> None:
-    """Continue a chat agent's account from what earlier parts of its session took."""
-    chat = _chat(agent)
-    if chat is None:
-        return
-    from .transcripts.transcript import Transcript
-
-    read = Transcript(session.folder)
-    chat.account.carry(read.totals())
-    if chat.judge is not None:
-        chat.judge.account.carry(read.totals(judge=True))
-    chat.account.warn = say
-    if foreseen := session.info.get("estimate"):
-        _foresee(chat, foreseen)
-
-
-def write_account(agent: Agent, session: Session, say: Say) -> None:
-    """Write what a chat session has taken so far, in all its parts, into its record, and report it."""
-    chat = _chat(agent)
-    if chat is None:
-        return
-    from ..agents.chat.cost.totals import describe_account
-    from .transcripts.transcript import Transcript
-
-    try:
-        account = Transcript(session.folder).account()
-        with only_writer(session.folder):
-            write_info(session.folder, {**read_session(session.folder), "account": account})
-    except SpanLabError as error:  # it must not hide what has stopped the session
-        say(f"there is no account of this session: {error}")
-    else:
-        say(f"{agent.name}: {describe_account(account)}")
-    if under_way := chat.under_way():
-        say(under_way)
-
-
-def _foresee(chat: ChatAgent, estimate: Mapping[str, Any]) -> None:
-    """Give a recorded estimate to the accounts of a chat agent and of its judge."""
-    chat.account.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
-    if chat.judge is not None and (judge := estimate.get("judge")):
-        chat.judge.account.foresee(judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"])
-
-
-def _chat(agent: Agent) -> ChatAgent | None:
-    if agent.kind is not CHAT:
-        return None
-    from ..agents.chat.agent import ChatAgent
-
-    return agent if isinstance(agent, ChatAgent) else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Episode, Sentences, TrialContext, WindowAgent, WindowEpisode
+from ..agents.departures import paid_twice_at_most
 from ..agents.interruptions import TrialCut, Unobtainable
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
@@ -27,7 +28,7 @@ from .record.events import Event, Paired, Resumed, SessionStart
 from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, trials_taken, write_responses
 from .record.session_files import PARTS
 from .record.staircase import Staircase
-from .record.transcript_file import paid_twice_at_most, read_transcript, replies_by_trial
+from .record.transcript_file import read_transcript, replies_by_trial
 from .record.writer import Recorder, TrialJournal
 from .sent import questions_of, recovered, speak_as_recorded, without_sentences
 from .session import Session, brief, stored_paradigm, utc_now, write_info

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -17,10 +17,11 @@ from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
 from ...paradigms import ResponseKind
 from ...stimuli import Stimulus
-from ..base import AgentOptions, ConcurrentAgent, Journal, Sentences, SettingRules, TrialContext
+from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook, Sentences, SettingRules, TrialContext
 from .choices import Follower
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
+from .cost.totals import Prices, account_of, describe_account, totals_in
 from .episode import ChatEpisode, Scoring
 from .hearing_check import HearingCheck
 from .likelihoods import Scorer
@@ -91,11 +92,11 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError(f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent otherwise: set sounds to words")
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
-        self.account = account or Account(self._request_limits)
+        self.spending = account or Account(self._request_limits)
         self._client = Client(
-            self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.account, self._settings.repeat, headers, hook
+            self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.spending, self._settings.repeat, headers, hook
         )
-        self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.account) if self._settings.judge else None
+        self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.spending) if self._settings.judge else None
         self.practises = self._settings.practice == "feedback"
         if self._request_limits.batch is not None:
             self._check_batch(hook)
@@ -125,13 +126,9 @@ class ChatAgent(ConcurrentAgent):
                 f"{' and '.join(refused)}"
             )
 
-    def check_batch(self, paradigm: str, questions: int, adaptive: bool = False) -> None:
+    @override
+    def check_session(self, outlook: Outlook) -> None:
         """Make sure, before a session, that its trials can go in a batch, where they are to.
-
-        Parameters
-        ----------
-        questions : in the trial that has most
-        adaptive : whether answers decide which trial comes next
 
         Raises
         ------
@@ -140,11 +137,12 @@ class ChatAgent(ConcurrentAgent):
         """
         if self._request_limits.batch is None:
             return
-        if adaptive:
+        paradigm = outlook.paradigm
+        if outlook.adaptive:
             raise SpanLabError(
                 f"in an adaptive session of {paradigm} each trial depends on the answers before it, so that none can go in a batch: leave out --batch"
             )
-        if questions > 1:
+        if (questions := outlook.questions) > 1:
             raise SpanLabError(
                 f"a batch holds trials of one question, and trials of {paradigm} have up to {questions}, each asked after the reply to the one before: "
                 "leave out --batch, or choose levels with one question (--set)"
@@ -157,13 +155,29 @@ class ChatAgent(ConcurrentAgent):
         served = serving(detail) if inspected is None else Serving(detail, Endpoint(key_variable=None, by=inspected.name))
         through = served.hook() if inspected is None else inspected
         beside = {} if served.provider is None else {"max_tokens_field": served.provider.max_tokens_field}
-        request_limits, prices = RequestLimits.read({**served.request_limits, **options.care}), options.prices or served.prices
+        limits, price, chat = (options.values.get(name) for name in ("care", "price", "chat"))
+        request_limits = RequestLimits.read({**served.request_limits, **(limits or {})})
+        prices = (price if isinstance(price, Prices) else Prices.of(price)) or served.prices
         if request_limits.max_cost is not None and prices is None:
             raise SpanLabError(
                 f"--max-cost needs the price of chat:{detail}: give it with --price IN/OUT (a million tokens read, written), or in a file of providers"
             )
-        settings = options.chat if isinstance(options.chat, ChatSettings) else ChatSettings.read({**beside, **options.chat})
+        settings = chat if isinstance(chat, ChatSettings) else ChatSettings.read({**beside, **(chat or {})})
         return cls(served.model, settings, served.endpoint, request_limits, account=Account(request_limits, prices), hook=through)
+
+    @classmethod
+    @override
+    def from_record(cls, detail: str, options: AgentOptions, info: Mapping[str, Any]) -> ChatAgent:
+        """The model of a recorded session, with its settings and, where no other ones are given, its prices."""
+        before = Prices.model_validate(info["prices"]) if "prices" in info else None
+        values = {"price": before, **options.values, "chat": ChatSettings.of_session(info)}
+        return cls.from_name(detail, replace(options, values=values))
+
+    @classmethod
+    @override
+    def options(cls) -> frozenset[str]:
+        """Settings, request limits and prices."""
+        return frozenset({"chat", "care", "price"})
 
     @property
     def model(self) -> str:
@@ -326,15 +340,54 @@ class ChatAgent(ConcurrentAgent):
         return self._judge
 
     @override
+    def recorded_options(self) -> dict[str, Any]:
+        """Request limits and prices."""
+        price_lists = {"prices": self.spending.prices, "judge_prices": None if self._judge is None else self._judge.account.prices}
+        described = {name: prices.model_dump(exclude_none=True) for name, prices in price_lists.items() if prices is not None}
+        return {"care": self._request_limits.model_dump(mode="json", exclude_none=True), **described}
+
+    @override
+    def estimate(self, outlook: Outlook) -> Cost:
+        """Hold the conversations of the session with replies of SpanLab's own, and count what would be sent."""
+        from .cost.estimate import estimate
+
+        practice = outlook.practice
+        rounds = f"with one round of practice, of at most {outlook.rounds}" if outlook.rounds > 1 else "with practice" if practice else ""
+        forecast = estimate(self, outlook.trials, practice, outlook.order, rounds)
+        numbers = forecast.to_record()
+        self._foresee(numbers)
+        return Cost(numbers, str(forecast))
+
+    def _foresee(self, estimate: Mapping[str, Any]) -> None:
+        self.spending.foresee(estimate["requests"], estimate["prompt_tokens"], estimate["completion_tokens"])
+        if self._judge is not None and (judge := estimate.get("judge")):
+            self._judge.account.foresee(judge["requests_at_most"], judge["prompt_tokens_at_most"], judge["completion_tokens_at_most"])
+
+    @override
+    def carry(self, ledger: Ledger) -> None:
+        """Go on from what earlier parts of the session have cost, the judge's replies apart."""
+        self.spending.carry(totals_in(ledger))
+        if self._judge is not None:
+            self._judge.account.carry(totals_in(ledger, judge=True))
+        if foreseen := ledger.info.get("estimate"):
+            self._foresee(foreseen)
+
+    @override
+    def account(self, ledger: Ledger) -> Cost:
+        """Requests, tokens and cost by the record, in numbers and in words."""
+        numbers = account_of(ledger)
+        return Cost(numbers, describe_account(numbers))
+
+    @override
     def status_line(self) -> str:
         """How it stands, in a few words: for the line that shows progress."""
         batches = self._client.batches
-        return " · ".join(filter(None, (self.account.tally(), "" if batches is None else batches.tally)))
+        return " · ".join(filter(None, (self.spending.tally(), "" if batches is None else batches.tally)))
 
     @override
     def recorded_in(self, folder: Path, say: Callable[[str], None]) -> None:
         """Know the folder of the session, which has the record of its batches, and who hears what happens to them."""
-        self._folder = folder
+        self._folder, self.spending.warn = folder, say
         if self._client.batches is not None:
             self._client.batches.say = say
 
@@ -352,6 +405,7 @@ class ChatAgent(ConcurrentAgent):
         batches.take_up(session)
         return batches
 
+    @override
     def under_way(self) -> str:
         """What goes on at the provider when the session has stopped, in a sentence; empty when nothing does."""
         return "" if self._client.batches is None else self._client.batches.under_way()

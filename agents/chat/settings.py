@@ -83,6 +83,8 @@ _FIRST = frozenset((
 ))
 # fmt: on
 #: Tells the validators that settings come from a record.
+#: recorded with the settings of an agent, and said by its name
+IN_NAME = frozenset({"model", "endpoint", "provider"})
 _RECORDED = "recorded"
 
 
@@ -304,6 +306,11 @@ class ChatSettings(BaseModel):
             for a setting that there is no more.
         """
         return cls._read(values, _RECORDED)
+
+    @classmethod
+    def of_session(cls, info: Mapping[str, Any]) -> ChatSettings:
+        """The settings of a session with a chat model, from the content of its ``session.json``."""
+        return cls.recorded({name: value for name, value in info["agent_settings"].items() if name not in IN_NAME})
 
     @classmethod
     def later(cls) -> dict[str, Any]:

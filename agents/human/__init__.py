@@ -1,7 +1,7 @@
 """The person at the PsychoPy window, and the simulated one who presses real keys. Importing this package does not import PsychoPy."""
 
+from ..interruptions import Abandoned
 from .display.screen import virtual_screen
-from .errors import Abandoned
 from .participant import Participant, ParticipantEpisode
 from .simulated import SimulatedParticipant
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.agent_kinds import CHAT, PARTICIPANT
+from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.errors import SpanLabError
 from ...core.former_networks import former_network
 from ...core.json_values import as_object
@@ -406,7 +406,7 @@ def _protocol(session: Mapping[str, Any]) -> str:
     practice = f"practice {'with' if feedback else 'without'} feedback" if session.get("practice") else "no practice"
     if kind == PARTICIPANT.name:
         return f"{practice} and {ONE_SITTING}"
-    if kind != CHAT.name:
+    if not kind_named(kind).converses:
         return ""
     count = settings.get("examples") or 0
     shown = f", {count} worked example{'s' * (count != 1)}" if count else ""

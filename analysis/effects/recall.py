@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.agent_kinds import CHAT
+from ...core.agent_kinds import KINDS
 from ..data.coding import decoded, groups
 from ..data.scoring import Scored
 from .reaction_times import KINDS as TIMED
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Who gives answers one after the other; trials that nobody has taken yet have no kind.
-IN_ORDER = (*TIMED, CHAT.name, "")
+IN_ORDER = (*TIMED, *(kind.name for kind in KINDS if kind.converses), "")
 ERRORS = ("transposition", "intrusion", "omission")
 CLUSTERING = ("as recalled", "shuffled")
 LIST_SCORES = ("items in place", "whole list", "edit score")

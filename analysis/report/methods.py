@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.agent_kinds import CHAT, PARTICIPANT, kind_named
+from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.json_values import as_object
 from ...core.version import __version__
 from ...sessions.record.browsers import browser_of
@@ -265,7 +265,7 @@ def _models(data: Data, heads: Sequence[Head]) -> list[str]:
             text += f". **{session['label']}**"
         handed = ". It was given the correct answers" if session.get("oracle") else ""
         lines[f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"] = None
-    chats = [head for head in heads if head.session.get("agent_kind") == CHAT.name]
+    chats = [head for head in heads if kind_named(str(head.session.get("agent_kind"))).converses]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)
     return [*lines, *([f"Of the chat models' trials {failed:,} could not be had."] if chats and failed else [])]
 

@@ -53,7 +53,7 @@ def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Pat
 
 def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
     """Pages of conversations with chat models. What these need takes a tenth of a small report's time to import, and is left out without chat models."""
-    from ...core.agent_kinds import CHAT
+    from ...core.agent_kinds import kind_named
     from ...core.errors import SpanLabError
     from ...sessions.record.reader import find_sessions, read_session
 
@@ -61,7 +61,7 @@ def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
         with suppress(SpanLabError):
             for folder in find_sessions([path]):
                 with suppress(SpanLabError, OSError):
-                    if read_session(folder).get("agent_kind") == CHAT.name:
+                    if kind_named(read_session(folder)["agent_kind"]).converses:
                         from ...sessions.transcripts.pages import report_pages
 
                         return report_pages(data, output)

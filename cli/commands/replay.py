@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.agent_kinds import CHAT
 from ...core.atomic_files import only_writer
 from ...core.errors import SpanLabError
 from ...core.event_loop import run_to_end
@@ -51,7 +51,12 @@ from .study import lines_to_go_on
 if TYPE_CHECKING:
     from ...agents.chat.agent import ChatAgent
 
-_FOR_CHAT = {"chat", "concurrency", "max_cost", "max_tokens", "price", "cache", "care", "fail_on_error", "retry_failed", "batch_", "no_wait"}
+#: parameters of the commands, with the option of agents that they belong to
+_OPTIONS_OF_AGENTS = {
+    "chat": "chat",
+    "price": "price",
+    **dict.fromkeys(("concurrency", "max_cost", "max_tokens", "cache", "care", "fail_on_error", "retry_failed", "batch_", "no_wait"), "care"),
+}
 
 _STATES = {
     "prepared": "not submitted",
@@ -136,13 +141,13 @@ def replay(
         return
     if status or report is not None:
         raise SpanLabError(f"{'--status' if status else '--report'} is for set files: give --set-file FILE (spanlab compare writes the report of any data)")
+    from ...agents.registry import options_of
     from ...sessions.chosen_trials import choose_trials
     from ...sessions.conduct import make_machine, prepare, replay_sessions
 
     if not agent:
         raise SpanLabError("who takes the trials? Give --agent SPEC, such as --agent ideal or --agent network:laptop")
-    if not any(spec.startswith("chat:") for spec in agent):
-        _refuse_chat(context)
+    _refuse_options(context, agent)
     chosen = choose_trials(
         paradigm,
         seed=seed if given(context, "seed") else None,
@@ -156,10 +161,13 @@ def replay(
     )
     request = chosen.request(pilot)
     together = batch_given(batch_, no_wait)
-    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, batch=together)
+    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, batch=together)
     settings, prices = parse_pairs(chat, "--chat"), parse_prices(price, agent)
     # All of them before the first begins: a slip in the last name shows at once, and what all of them will cost.
-    takers = [make_machine(spec, request.seed, settings, treated, prices.get(spec), trials=chosen) for spec in agent]
+    takers = []
+    for spec in agent:
+        values = {"chat": settings, "care": limits, "price": prices.get(spec)}
+        takers.append(make_machine(spec, request.seed, trials=chosen, **{name: values[name] for name in options_of(spec)}))
     shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
     watcher = terminal()
     requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
@@ -168,12 +176,15 @@ def replay(
             print_session(session, span)
 
 
-def _refuse_chat(context: typer.Context) -> None:
-    """Options for chat agents, where there is none."""
-    given = [name for name in context.params if name in _FOR_CHAT and context.params[name] not in (None, [], (), False)]
-    if given:
-        spelt = " and ".join("--" + name.strip("_").replace("_", "-") for name in given)
-        raise SpanLabError(f"{spelt} is for chat agents, and there is none; add --agent chat:MODEL, or leave it out")
+def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
+    """Refuse options that none of some agents takes."""
+    from ...agents.registry import kinds_with, options_of
+
+    taken = {option for spec in agents for option in options_of(spec)}
+    refused = [name for name, option in _OPTIONS_OF_AGENTS.items() if option not in taken and context.params.get(name) not in (None, [], (), False)]
+    if refused:
+        spelt, kinds = " and ".join("--" + name.strip("_").replace("_", "-") for name in refused), kinds_with(_OPTIONS_OF_AGENTS[refused[0]])
+        raise SpanLabError(f"{spelt} is for {kinds} agents, and there is none; add --agent chat:MODEL, or leave it out")
 
 
 def resume(
@@ -218,15 +229,11 @@ def resume(
     opened = reopen(session)
     if triggers and "triggers" not in opened.info:
         raise SpanLabError(f"{session} began without trigger codes: leave out --triggers, or begin a new session")
-    spec, is_chat = opened.info["agent"], opened.info["agent_kind"] == CHAT.name
-    if not is_chat:
-        _refuse_chat(context)
-    before = opened.info.get("care")
-    together = batch_given(batch_, no_wait, before) if is_chat else {}
-    treated = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, together) if is_chat else {}
-    prices = parse_prices(price, [spec]).get(spec) if is_chat else None
+    spec, before = opened.info["agent"], opened.info.get("care")
+    _refuse_options(context, [spec])
+    limits = care_given(concurrency, max_cost, max_tokens, cache, fail_on_error, care, before, batch_given(batch_, no_wait, before))
     watcher = terminal()
-    opened, agent = agent_again(opened, treated, prices, watcher.say, triggers or "", screen)
+    opened, agent = agent_again(opened, {"care": limits, "price": parse_prices(price, [spec]).get(spec)}, watcher.say, triggers or "", screen)
     check_shared_out(opened, workers is not None or scheduler is not None)
     with open_pool(workers, scheduler) as pool:
         print_session(opened, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
@@ -248,22 +255,16 @@ def batch(
 ) -> None:
     """Show the batches of a session with a chat model, or cancel the one that is under way."""
     from ...agents.chat.agent import ChatAgent
-    from ...agents.chat.cost.totals import Prices
-    from ...agents.chat.settings import ChatSettings
     from ...sessions import reopen
     from ...sessions.conduct import make_machine
-    from ...sessions.transcripts.transcript import chat_settings_of
 
     if cancel and give_up:
         raise SpanLabError("--cancel asks the provider to cancel a batch, --give-up forgets one: give one of them")
     opened = reopen(session)
-    if opened.info["agent_kind"] != CHAT.name:
-        raise SpanLabError(f"{session} is a session of {opened.info['agent']}, and only chat models have batches")
     info = opened.info
-    settings, care = ChatSettings.recorded(chat_settings_of(info)), {**info.get("care", {}), "batch": "wait"}
-    prices = Prices.model_validate(info["prices"]) if "prices" in info else None
-    agent = make_machine(info["agent"], opened.seed, settings, care, prices)
-    assert isinstance(agent, ChatAgent)
+    agent = make_machine(info["agent"], opened.seed, recorded=info, care={**info.get("care", {}), "batch": "wait"}) if "care" in info else None
+    if not isinstance(agent, ChatAgent):
+        raise SpanLabError(f"{session} is a session of {info['agent']}, and only chat models have batches")
     try:
         with nullcontext() if not give_up else only_writer(session):
             run_to_end(_of(agent, session, cancel, give_up))

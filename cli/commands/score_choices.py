@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...core.agent_kinds import CHAT
 from ...core.errors import SpanLabError
 from ..chatting import CacheOption, CareOption, ConcurrencyOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
 from ..options import parse_pairs, parse_prices
@@ -36,18 +35,19 @@ def score_choices(
 ) -> None:
     """Score people's answers by chat models: bits per choice, given each person's history, against chance and a blind guess."""
     from ...agents.chat.agent import ChatAgent
+    from ...agents.registry import options_of
     from ...analysis.model_vs_human.choice_bits import choice_bits, over_people
     from ...sessions.conduct import make_machine
     from ...sessions.evaluations.choices import TABLE, note_summary
     from ...sessions.evaluations.choices import score_choices as score
 
-    treated, prices = care_given(concurrency, max_cost, max_tokens, cache, None, care), parse_prices(price, agent)
+    limits, prices = care_given(concurrency, max_cost, max_tokens, cache, None, care), parse_prices(price, agent)
     watcher = terminal()
     # people remember their trials
     settings = {"conversation": "session", **parse_pairs(chat, "--chat")}
 
     def model(spec: str) -> ChatAgent:
-        taker = make_machine(spec, 1, settings, treated, prices.get(spec), watcher.say) if spec.partition(":")[0] == CHAT.name else None
+        taker = make_machine(spec, 1, watcher.say, chat=settings, care=limits, price=prices.get(spec)) if "chat" in options_of(spec) else None
         if not isinstance(taker, ChatAgent):
             raise SpanLabError(f"choices are scored by chat models: give --agent chat:MODEL, not {spec}")
         return taker

@@ -20,7 +20,7 @@ from ...agents.base import TrialContext
 from ...agents.chat.agent import ChatAgent
 from ...agents.chat.cost.estimate import Estimate, counter_for
 from ...agents.chat.cost.estimate import sent as tokens_of
-from ...agents.chat.cost.totals import describe_account, summary
+from ...agents.chat.cost.totals import describe_account, summary, totals_of
 from ...agents.chat.likelihoods import Likelihoods
 from ...agents.chat.memory import Before
 from ...agents.chat.messages import Reply, Request
@@ -34,7 +34,7 @@ from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
 from ..concurrency import interruptible, several
-from ..conduct import Watcher, treatment_of
+from ..conduct import Watcher
 from ..participant_flow import said_after
 from ..record.reader import is_practice, read_events, trials_left
 from ..record.session_files import PARTS
@@ -42,7 +42,6 @@ from ..record.transcript_file import read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import TakenTrial, taken_trials
 from ..session import brief, same_trials, utc_now
-from ..transcripts.transcript import totals_of
 
 INFO, TABLE = "choices.json", "choices.csv"
 _VERSION = 1
@@ -240,15 +239,15 @@ class _Scoring:
         if self._before is None or "account" not in self._before:
             estimate = self._estimate(to_score)
             watcher.say(f"{self._agent.name}: {estimate}")
-            info: dict[str, Any] = {**self._who, "created": utc_now(), **treatment_of(self._agent), "estimate": estimate.to_record()}
+            info: dict[str, Any] = {**self._who, "created": utc_now(), **self._agent.recorded_options(), "estimate": estimate.to_record()}
             info |= {"history": self._history()}
             self._before = {**info, **({"created": self._before["created"]} if self._before else {})}
             write_json(self.folder / INFO, self._before)
         agent, before = self._agent, self._before
-        agent.account.carry(totals_of(lines, self._replies))
+        agent.spending.carry(totals_of(lines, self._replies))
         foreseen = before["estimate"]
-        agent.account.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])
-        agent.account.warn = watcher.say
+        agent.spending.foresee(foreseen["requests"], foreseen["prompt_tokens"], foreseen["completion_tokens"])
+        agent.spending.warn = watcher.say
         self._recorder = Recorder(self.folder, events=False)
         try:
             with watcher.bar(f"answers of {self._who['session']} · {agent.name}", agent.status_line) as tell:
@@ -259,7 +258,7 @@ class _Scoring:
             self._recorder.close()
             agent.close()
             lines = read_transcript(self.folder)
-            account = summary(totals_of(lines, replies_by_trial([], lines)), agent.account.prices)
+            account = summary(totals_of(lines, replies_by_trial([], lines)), agent.spending.prices)
             before = {**before, "account": account}
             write_json(self.folder / INFO, before)
             watcher.say(f"{agent.name}: {describe_account(account)}")
@@ -292,7 +291,7 @@ class _Scoring:
                 await self._follow(one, count)
 
         run_to_end(all_of_them())
-        prices = self._agent.account.prices
+        prices = self._agent.spending.prices
         cost = None if prices is None else prices.cost(totals["read"], totals["requests"])
         return Estimate(
             len(to_score),

@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 from ...agents.base import Agent
 from ...agents.chat.open_request import beside
-from ...agents.chat.settings import ChatSettings
-from ...core.agent_kinds import CHAT
+from ...agents.chat.settings import IN_NAME, ChatSettings
+from ...agents.registry import options_of
+from ...core.agent_kinds import kind_named
 from ...core.atomic_files import TakenError, only_writer
 from ...core.errors import ParadigmError, Problem, SpanLabError
 from ...core.json_values import as_levels, as_object
@@ -31,17 +32,13 @@ from ..chosen_trials import ChosenTrials, choose_trials
 from ..conduct import Watcher, agent_again, carry_out, make_machine, prepare
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
 from ..session import Session, begin, complete, reopen
-from ..transcripts.transcript import Transcript, chat_settings_of
+from ..transcripts.transcript import Transcript
 from .set_file import read_set
 
 #: under which key a session's record says to which set it belongs
 KEY = "evaluation"
 
 State = Literal["done", "stopped", "begun", "waiting"]
-
-
-def _is_chat(agent: str) -> bool:
-    return agent.partition(":")[0] == CHAT.name
 
 
 def _shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,16 +116,16 @@ class EvaluationSet:
         self._trials: dict[str, ChosenTrials] = {}
         unknown = [name for name in declared.prices if name not in declared.agents]
         twice = [name for name in declared.agents if declared.agents.count(name) > 1]
-        chats = any(map(_is_chat, declared.agents))
+        with_settings = any(map(options_of, declared.agents))
         problems = [document.problem(("prices", name), f"'{name}' is not one of the agents above") for name in unknown]
         problems += [document.problem(("agents",), f"'{twice[0]}' is named twice")] if twice else []
         problems += [
             document.problem((key,), f"{key} are for chat models, and there is none among the agents")
             for key in ("settings", "repeats", "budget", "prices", "care")
-            if not chats and key in (document.data or {})
+            if not with_settings and key in (document.data or {})
         ]
         shapes: dict[str, str] = {}
-        for name, settings in declared.settings.items() if chats else ():
+        for name, settings in declared.settings.items() if with_settings else ():
             if "repeat" in settings:
                 problems.append(document.problem(("settings", name, "repeat"), "repeat is counted by repeats of this file: leave it out"))
             alike = shapes.setdefault(digest(_shaping(settings)), name)
@@ -141,7 +138,7 @@ class EvaluationSet:
     def _entries(self) -> Iterator[Entry]:
         file = self.file
         for paradigm, agent in itertools.product(file.paradigms, file.agents):
-            chat = _is_chat(agent)
+            chat = bool(options_of(agent))
             for settings, repeat in itertools.product(file.settings, range(1, file.repeats + 1)) if chat else [("", 1)]:
                 chat_settings = dict(file.settings[settings]) if chat else {}
                 number = {"repeat": repeat} if repeat > 1 else {}
@@ -180,8 +177,8 @@ class EvaluationSet:
         info, events = read_session(folder), read_events(folder)
         over = complete(folder)
         # of a session that was killed the replies tell, and not the account of an earlier part
-        chat = info["agent_kind"] == CHAT.name
-        account = info["account"] if over and "account" in info else Transcript(folder).account() if chat else {}
+        by_replies = kind_named(info["agent_kind"]).converses and not (over and "account" in info)
+        account = Transcript(folder).account() if by_replies else info.get("account", {})
         # what the model has taken, what the one that reads its replies has taken, and what is in a batch
         parts = [part for part in (account, account.get("judge"), account.get("in_batches")) if part]
         costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
@@ -236,8 +233,9 @@ class EvaluationSet:
         return ""
 
     def _agent(self, entry: Entry, care: Mapping[str, Any], say: Callable[[str], None]) -> Agent:
-        chat, prices = _is_chat(entry.agent), self.file.prices.get(entry.agent)
-        return make_machine(entry.agent, self.file.seed, entry.chat if chat else None, care if chat else None, prices, say, self.chosen(entry.paradigm))
+        values: dict[str, Any] = {"chat": entry.chat, "care": care, "price": self.file.prices.get(entry.agent)}
+        chosen = {name: values[name] for name in options_of(entry.agent)}
+        return make_machine(entry.agent, self.file.seed, say, self.chosen(entry.paradigm), **chosen)
 
     def check(self, watcher: Watcher) -> dict[str, float]:
         """Make every agent of what has not begun, and try out and estimate its session, before the first one begins: a slip in the last entry shows at once.
@@ -295,7 +293,7 @@ class EvaluationSet:
                 problems += error.problems
             except SpanLabError as error:
                 problems.append(self._document.problem(self._places[name], str(error)))
-        for name, chat in {entry.settings: entry.chat for entry in waiting if _is_chat(entry.agent)}.items():
+        for name, chat in {entry.settings: entry.chat for entry in waiting if options_of(entry.agent)}.items():
             try:
                 ChatSettings.read(chat)
             except ParadigmError as error:
@@ -323,8 +321,8 @@ class EvaluationSet:
                 f"{named(entry)}: the paradigm {entry.paradigm} has changed since {info['session']} began, so that trials would not be the same for all. "
                 "Restore the file, or begin the set in another folder (--data)"
             )
-        if (entry.agent, entry.settings) == (other.agent, other.settings) and _is_chat(entry.agent):
-            now, then = (_shaping(chat_settings_of({"agent_settings": one})) for one in (settings, info["agent_settings"]))
+        if (entry.agent, entry.settings) == (other.agent, other.settings) and options_of(entry.agent):
+            now, then = ({name: one[name] for name in _shaping(one) if name not in IN_NAME} for one in (settings, info["agent_settings"]))
             changed = [name for name in now if name in then and canonical(now[name]) != canonical(then[name]) and name not in ("preset", "repeat")]
             if changed:
                 raise SpanLabError(
@@ -367,7 +365,7 @@ class EvaluationSet:
                 continue
             others = [*removed, *(other for other in progress.values() if other is not one)]
             spent = sum(other.cost or 0.0 for other in others), sum(other.tokens for other in others)
-            ended = self._exhausted(spent) if _is_chat(entry.agent) else ""
+            ended = self._exhausted(spent) if options_of(entry.agent) else ""
             if ended:
                 reasons[entry.id] = ended
                 continue
@@ -387,7 +385,8 @@ class EvaluationSet:
     def _opened(self, one: Progress, care: Mapping[str, Any], watcher: Watcher) -> tuple[Session, Agent, bool]:
         """The session of an entry with its agent: a new one, or the one that was begun; and whether it is new."""
         if one.folder is not None:
-            session, agent = agent_again(reopen(one.folder), care, self.file.prices.get(one.entry.agent), watcher.say)
+            values = {"care": care, "price": self.file.prices.get(one.entry.agent)}
+            session, agent = agent_again(reopen(one.folder), {name: values[name] for name in options_of(one.entry.agent)}, watcher.say)
             return session, agent, False
         chosen = self.chosen(one.entry.paradigm)
         agent = self._agent(one.entry, care, watcher.say)

@@ -8,9 +8,7 @@ which has to be paid for; ``in_doubt`` where the request itself may not have rea
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -152,76 +150,3 @@ def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mappin
         if is_reply(line):
             replies.setdefault(line["trial"], []).append(line)
     return replies
-
-
-@dataclass(frozen=True, slots=True)
-class InVain:
-    """Departures without a reply that was kept, and without a refusal.
-
-    Parameters
-    ----------
-    count : how many: all of those may have been paid for in vain
-    in_doubt : of these, how many may or may not have reached the server: the program was killed while they left, or a connection was closed under them.
-        Versions that did not note when a request was gone leave all in doubt that were under way at a kill.
-    """
-
-    count: int
-    in_doubt: int
-
-
-def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
-    """How many times a request left without its reply being kept or refused."""
-    under_way: dict[tuple[Any, ...], list[bool]] = {}  # whether each of them is gone
-    lost = in_doubt = 0
-    for line in lines:
-        departures = under_way.setdefault(_which(line), [])
-        if line.get("begun") is True:
-            departures.append(False)
-        elif not departures:
-            continue
-        elif line.get("gone") is True:
-            departures[-1] = True
-        elif line.get("lost") is True:
-            departures.pop()
-            lost += 1
-            in_doubt += line.get("in_doubt") is True
-        elif (is_reply(line) and not line["reply"].get("cached")) or _is_refusal(line):
-            departures.pop()
-    in_flight = [has_left for departures in under_way.values() for has_left in departures]
-    return InVain(lost + len(in_flight), in_doubt + in_flight.count(False))
-
-
-def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
-    """How many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
-    return in_vain(lines).count
-
-
-def refused(lines: Iterable[Mapping[str, Any]]) -> int:
-    """How many requests the server refused."""
-    return sum(map(_is_refusal, lines))
-
-
-def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tokens that the server counted for requests that came to nothing, where it told them."""
-    return [line["taken"] for line in lines if line.get("lost") is True and isinstance(line.get("taken"), dict)]
-
-
-def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """What went wrong on the way to replies, by the word for it. Older versions have noted it with the reply alone."""
-    counts: Counter[str] = Counter()
-    counted: set[tuple[Any, ...]] = set()
-    for line in lines:
-        if "fault" in line:
-            counts[str(line["fault"])] += 1
-            counted.add(_which(line))
-        elif is_reply(line) and _which(line) not in counted and not line["reply"].get("cached"):
-            counts.update(line["reply"].get("faults", ()))
-    return counts
-
-
-def _which(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    return line["trial"], line["attempt"], line["ask"], line["request"]
-
-
-def _is_refusal(line: Mapping[str, Any]) -> bool:
-    return line.get("refused") is True

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.chat.cost.totals import describe_account
-from ...core.agent_kinds import CHAT
+from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
 from ..record.reader import find_sessions, read_session
 from .transcript import Mark, SentMessage, SentPicture, Talk, Transcript, Turn
@@ -261,7 +261,7 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
     names: set[str] = set()
     for folder in _sessions(data):
         try:
-            if read_session(folder)["agent_kind"] != CHAT.name:
+            if not kind_named(read_session(folder)["agent_kind"]).converses:
                 continue
             read = Transcript(folder)
         except SpanLabError:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...agents.chat.cost.totals import Prices, Totals, summary
-from ...agents.chat.messages import Reply, Taken, png, stored_reply
+from ...agents.chat.cost.totals import Totals, account_of, totals_in
+from ...agents.chat.messages import Reply, png
 from ...agents.chat.reading.constrained import response_format
 from ...agents.chat.settings import ChatSettings
-from ...agents.chat.transport.batch_store import BatchStore
 from ...agents.chat.vision_check import LETTERS, letter_picture
-from ...core.agent_kinds import CHAT
+from ...agents.departures import paid_twice_at_most, refused
+from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object, as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
 from ..before_trials import Apart
-from ..record.reader import failed_trials, is_practice, read_events, trial_key
-from ..record.transcript_file import faults, in_vain, paid_twice_at_most, read_transcript, refused, replies_by_trial, taken_in_vain
+from ..costs import SessionLedger
+from ..record.reader import is_practice, trial_key
 from ..session import Session, planned_as_begun, same_trials
 
 #: what became of an answer
@@ -113,11 +112,6 @@ class Talk:
     past: int = 0
 
 
-def chat_settings_of(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a chat agent in a session's record, without what its name says."""
-    return {name: value for name, value in info["agent_settings"].items() if name not in ("model", "endpoint", "provider")}
-
-
 class Transcript:
     """The conversations of a chat session, from its record.
 
@@ -130,12 +124,10 @@ class Transcript:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.session: Session = same_trials(folder)
-        if self.session.info["agent_kind"] != CHAT.name:
+        if not kind_named(self.session.info["agent_kind"]).converses:
             raise SpanLabError(f"{folder} is a session of {self.session.info['agent']}, and only chat models have conversations")
-        self._events = read_events(folder)
-        self._lines = read_transcript(folder)
-        self._batches = BatchStore(self.folder)
-        self._kept = replies_by_trial(self._events, self._lines)
+        self.ledger = SessionLedger(self.folder)
+        self._events, self._lines, self._kept = self.ledger.events, self.ledger.lines, self.ledger.replies
         self._starts = {event["trial"]: event for event in self._events if event["event"] == "trial_start"}
         self._ended = {event["trial"] for event in self._events if event["event"] == "trial_end"}
         # the last record of every step, and the lines of every trial
@@ -148,7 +140,7 @@ class Transcript:
             self._lines_of.setdefault(line["trial"], []).append(line)
         self._apart: Apart | None = None
         try:
-            self._settings: ChatSettings | None = ChatSettings.recorded(chat_settings_of(self.session.info))
+            self._settings: ChatSettings | None = ChatSettings.of_session(self.session.info)
         except SpanLabError:
             self._settings = None  # of another version
         self._draws = {trial_key(planned.practice, planned.trial): planned.draws for planned in self.session.plan}
@@ -244,60 +236,13 @@ class Transcript:
         ]
         return shown, questions
 
-    def totals(self, judge: bool = False) -> Totals:
-        """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing.
-
-        Parameters
-        ----------
-        judge : of the model that reads replies, in place of the one that takes the trials
-        """
-        totals = totals_of(self._lines, self._kept, judge)
-        if not judge:
-            for _ in range(self._batches.lost()):
-                totals.lose(None, in_doubt=True)
-                totals.requests += 1
-        return totals
+    def totals(self) -> Totals:
+        """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing."""
+        return totals_in(self.ledger)
 
     def account(self) -> dict[str, Any]:
         """The account of the session for its record: all its parts together."""
-        failed = failed_trials(self._events)
-        recorded, name = self.session.info.get("judge_prices"), self.session.info["agent_settings"].get("judge", "")
-        prices = None if recorded is None else Prices.model_validate(recorded)
-        judge = {"judge": {"name": name, **summary(self.totals(judge=True), prices)}} if name else {}
-        came = Counter(str(line["reply"]["batch"]) for some in self._kept.values() for line in some if "batch" in line["reply"])
-        under_way = self._batches.in_batches(came)
-        batches = {} if under_way is None else {"in_batches": under_way}
-        return {**summary(self.totals(), self.prices), **batches, **judge, "trials_failed": len(failed), "failed": dict(Counter(failed.values()))}
-
-    @property
-    def prices(self) -> Prices | None:
-        """What the model cost when the session began."""
-        recorded = self.session.info.get("prices")
-        return None if recorded is None else Prices.model_validate(recorded)
-
-
-def totals_of(lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
-    """What was sent and what came, by the lines of transcripts.
-
-    Parameters
-    ----------
-    replies : those of the lines that are replies, by trial
-    judge : of the model that reads replies, in place of the one that is asked
-    """
-    totals = Totals()
-    lines_of_kind = [line for line in lines if ("judge" in line) == judge]
-    for line in (line for some in replies.values() for line in some if ("judge" in line) == judge):
-        totals.add(stored_reply(line["reply"]))
-        if "trial" not in line:  # among the events, as older versions kept it
-            totals.faults.update(line["reply"].get("faults", ()))
-    lost_tokens, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)
-    for tokens in (*map(Taken.model_validate, lost_tokens), *[None] * (lost.count - len(lost_tokens))):
-        totals.lose(tokens)
-    totals.in_doubt = lost.in_doubt
-    totals.refused = refused(lines_of_kind)
-    totals.faults.update(faults(lines_of_kind))
-    totals.requests = totals.replies + totals.refused + totals.lost
-    return totals
+        return account_of(self.ledger)
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:

@@ -68,6 +68,18 @@ def test_few_modules_of_ours_are_loaded_by_small_commands(arguments: list[str], 
     assert 10 < int(done.stdout.split()[-1]) <= most
 
 
+def test_a_simulated_observer_loads_neither_chat_models_nor_windows(tmp_path: Path) -> None:
+    """Two trials of ``ideal``: what other kinds of agents need stays on the disk."""
+    code = (
+        "import sys, spanlab\n"
+        f"spanlab.replay('vsr', agent='ideal', trials=2, data={str(tmp_path)!r})\n"
+        "print(*(name for name in sys.modules if name.partition('.')[0] == 'spanlab'))"
+    )
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not [name for name in modules if name.startswith(("spanlab.agents.chat", "spanlab.agents.human", "spanlab.agents.network"))]
+    assert 40 < len(modules) <= 145
+
+
 def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
     """pytest imports the ``__init__.py`` above the tests by the name of its folder, which need not be one of a package."""
     folder = tmp_path / "spanlab-main (1)"

@@ -15,12 +15,13 @@ from effort import at_most
 from session_tools import Saying, SayingEpisode, start, take
 
 from spanlab.agents.base import Response, TrialContext
+from spanlab.agents.departures import paid_twice_at_most
 from spanlab.agents.oracles import Chance
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, Truth, load_paradigm
 from spanlab.sessions import Runner, read_responses, reopen
 from spanlab.sessions.record.reader import read_events, response_table
-from spanlab.sessions.record.transcript_file import TRANSCRIPTS, paid_twice_at_most, read_transcript
+from spanlab.sessions.record.transcript_file import TRANSCRIPTS, read_transcript
 from spanlab.sessions.record.writer import Recorder, TrialJournal
 
 VSR = load_paradigm("vsr")

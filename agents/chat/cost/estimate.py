@@ -26,7 +26,7 @@ from ....core.event_loop import run_to_end
 from ....core.locale import sentence
 from ....paradigms import Percept
 from ....stimuli.kinds.sounds import ShownSound
-from ...base import TrialContext
+from ...base import Rehearsal, TrialContext
 from ..agent import ChatAgent
 from ..messages import Message, Picture, Reply, Request, Sound, Text
 from ..reading.judge import Judge
@@ -238,23 +238,8 @@ class _Left:
     led: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """A trial, or several of one kind, of which it is counted what they take.
-
-    Parameters
-    ----------
-    context, percepts : what is told before it, and what is shown in it
-    times : how many there are of this kind
-    """
-
-    context: TrialContext
-    percepts: Sequence[Percept]
-    times: float = 1.0
-
-
 def estimate(
-    agent: ChatAgent, trials: Sequence[Rehearsed], practice: Sequence[Rehearsed] = (), order: Sequence[tuple[int, int]] = (), rounds: str = ""
+    agent: ChatAgent, trials: Sequence[Rehearsal], practice: Sequence[Rehearsal] = (), order: Sequence[tuple[int, int]] = (), rounds: str = ""
 ) -> Estimate:
     """What a session is going to take when every reply is short and can be read at once.
 
@@ -284,7 +269,7 @@ def estimate(
     total["prompt_tokens"] += carried[0]
     total["pictures"] += carried[1]
     requests, pictures, read, written, *judged = (round(total[name]) for name in names)
-    prices = agent.account.prices
+    prices = agent.spending.prices
     share = None if agent.request_limits.batch is None else BATCH_SHARE if prices is None else prices.batch_share
     cost = None if prices is None else prices.cost(read, written) * (1.0 if share is None else share)
     conversations = (len({block for block, _ in order}) if order else round(sum(one.times for one in trials))) + bool(practice)
@@ -306,7 +291,7 @@ def estimate(
     )
 
 
-def _sounds(agent: ChatAgent, trials: Sequence[Rehearsed]) -> bool:
+def _sounds(agent: ChatAgent, trials: Sequence[Rehearsal]) -> bool:
     stimuli = (percept.for_machine.stimulus for one in trials for percept in one.percepts)
     return agent.settings()["sounds"] == "audio" and any(isinstance(stimulus, ShownSound) for stimulus in stimuli)
 

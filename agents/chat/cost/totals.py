@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ....core.errors import SpanLabError
-from ..messages import BatchReply, Reply, Taken
+from ...base import Ledger
+from ...departures import faults, in_vain, refused, taken_in_vain
+from ..messages import BatchReply, Reply, Taken, stored_reply
+from ..transport.batch_store import BatchStore
 
 _MILLION = 1_000_000
 #: what requests in a batch cost, as a share of the usual price, where nothing else is said
@@ -150,6 +153,58 @@ class Totals:
     def cost_at_most(self, prices: Prices | None) -> float | None:
         """What it cost if everything that was lost had to be paid for like the dearest reply; None without prices."""
         return None if prices is None else (self.cost(prices) or 0.0) + self.lost_uncounted * prices.cost(*self.dearest)
+
+
+def totals_of(lines: Sequence[Mapping[str, Any]], replies: Mapping[str, Sequence[Mapping[str, Any]]], judge: bool = False) -> Totals:
+    """What was sent and what came, by the lines of transcripts.
+
+    Parameters
+    ----------
+    replies : those of the lines that are replies, by trial
+    judge : of the model that reads replies, in place of the one that is asked
+    """
+    totals = Totals()
+    lines_of_kind = [line for line in lines if ("judge" in line) == judge]
+    for line in (line for some in replies.values() for line in some if ("judge" in line) == judge):
+        totals.add(stored_reply(line["reply"]))
+        if "trial" not in line:  # among the events, as older versions kept it
+            totals.faults.update(line["reply"].get("faults", ()))
+    lost_tokens, lost = taken_in_vain(lines_of_kind), in_vain(lines_of_kind)
+    for tokens in (*map(Taken.model_validate, lost_tokens), *[None] * (lost.count - len(lost_tokens))):
+        totals.lose(tokens)
+    totals.in_doubt = lost.in_doubt
+    totals.refused = refused(lines_of_kind)
+    totals.faults.update(faults(lines_of_kind))
+    totals.requests = totals.replies + totals.refused + totals.lost
+    return totals
+
+
+def totals_in(ledger: Ledger, judge: bool = False) -> Totals:
+    """What a session took so far, those of its requests among them that are in a batch and were lost with it.
+
+    Parameters
+    ----------
+    judge : of the model that reads replies, in place of the one that takes the trials
+    """
+    totals = totals_of(ledger.lines, ledger.replies, judge)
+    if not judge:
+        for _ in range(BatchStore(ledger.folder).lost()):
+            totals.lose(None, in_doubt=True)
+            totals.requests += 1
+    return totals
+
+
+def account_of(ledger: Ledger) -> dict[str, Any]:
+    """The account of a session for its record, with the prices with which it began."""
+    info = ledger.info
+    prices, judge_prices = (None if (recorded := info.get(key)) is None else Prices.model_validate(recorded) for key in ("prices", "judge_prices"))
+    name = info["agent_settings"].get("judge", "")
+    judge = {"judge": {"name": name, **summary(totals_in(ledger, judge=True), judge_prices)}} if name else {}
+    came = Counter(str(line["reply"]["batch"]) for lines in ledger.replies.values() for line in lines if "batch" in line["reply"])
+    under_way = BatchStore(ledger.folder).in_batches(came)
+    batches = {} if under_way is None else {"in_batches": under_way}
+    failed = {"trials_failed": len(ledger.failed), "failed": dict(Counter(ledger.failed.values()))}
+    return {**summary(totals_in(ledger), prices), **batches, **judge, **failed}
 
 
 def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:

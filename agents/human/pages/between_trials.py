@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ....core.locale import sentence
 from ....paradigms.responses.keys import is_button
 from ...base import Option
+from ...interruptions import Abandoned
 from ..display.lettering import Block, pill, set_text
-from ..errors import Abandoned
 from ..input.answering import Press
 from ..stage import Stage
 from .sheets import COLUMN, Page, Sheet, lay_out, page_letter

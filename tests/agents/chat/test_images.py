@@ -205,7 +205,7 @@ def test_a_server_that_sees_is_found_to_see_and_it_is_recorded(tmp_path: Path) -
         assert found == {"pictures": 3, "read": 3, "tokens_per_picture": TOKENS_PER_PICTURE}
         lines = [line for line in read_transcript(session.folder) if line["trial"] == "0"]
         assert [line["ask"] for line in lines if "reply" in line] == [1, 2, 3, 4], "these replies were paid for, too"
-        assert agent.account.totals.replies == len(tap.requests)
+        assert agent.spending.totals.replies == len(tap.requests)
 
 
 def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None:

@@ -261,7 +261,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
 
     from spanlab.agents.chat.cost.estimate import counter_for, sent
     from spanlab.agents.chat.messages import Message, Text
-    from spanlab.sessions.conduct import estimate_session
+    from spanlab.sessions.costs import SessionOutlook, estimate_session
 
     counter = counter_for("m")
     for settings in (
@@ -271,7 +271,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
     ):
         said: list[str] = []
         agent = ChatAgent("m", ChatSettings.read(settings), Endpoint("http://127.0.0.1:9/v1", key_variable=None))
-        foreseen = estimate_session(agent, CD, FEW, Wanted(seed=4), said.append)["estimate"]
+        foreseen = estimate_session(agent, SessionOutlook(agent, CD, FEW, Wanted(seed=4)), said.append)["estimate"]
         _, asked = take(tmp_path / str(len(settings)), CD, FEW, lambda messages: solve(messages[-1:]), settings)
         taken = sum(sent([Message(message["role"], (Text(words(message)),)) for message in messages], counter)[0] for messages in asked)
         assert foreseen["requests"] == len(asked)

@@ -245,7 +245,7 @@ def test_no_object_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = make_agent("chat:@gemini")
     assert isinstance(agent, ChatAgent)
     assert served.endpoint.has_key
-    for one in (served, served.endpoint, served.provider, agent.settings(), agent.apparatus(), agent.account.summary(), agent.request_limits):
+    for one in (served, served.endpoint, served.provider, agent.settings(), agent.apparatus(), agent.spending.summary(), agent.request_limits):
         assert KEY not in repr(one)
         assert KEY.encode() not in pickle.dumps(one)
     assert KEY not in repr(vars(agent))

@@ -20,13 +20,14 @@ from effort import HANGS_S
 
 from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.servers.scripted import LABEL, MODEL, ScriptedServer, demonstration_rules
+from spanlab.agents.departures import paid_twice_at_most, refused
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Runner, begin, find_sessions, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions.record.reader import read_events
-from spanlab.sessions.record.transcript_file import TRANSCRIPTS, paid_twice_at_most, read_transcript, refused
+from spanlab.sessions.record.transcript_file import TRANSCRIPTS, read_transcript
 
 VSR = load_paradigm("vsr")
 PLAN = plan_session(VSR, seed=4, trials=16, design=SessionDesign())

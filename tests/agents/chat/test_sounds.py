@@ -101,7 +101,7 @@ def test_who_reads_words_is_refused_where_there_are_none(tmp_path: Path) -> None
 
 def test_interfaces_without_sounds_are_refused() -> None:
     with pytest.raises(SpanLabError, match="sounds go to servers that speak chat completions"):
-        ChatAgent.from_name("claude-x@anthropic", AgentOptions(chat=AUDIO))
+        ChatAgent.from_name("claude-x@anthropic", AgentOptions(values={"chat": AUDIO}))
     with pytest.raises(SpanLabError, match="a completion endpoint reads text alone: set sounds to words"):
         ChatSettings.read({**AUDIO, "likelihoods": "echo"})
 

@@ -12,7 +12,7 @@ from session_tools import AtTheWindow, start
 from study_files import Guest, sit
 
 from spanlab.agents.base import Response
-from spanlab.agents.human.errors import Abandoned
+from spanlab.agents.interruptions import Abandoned
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.core.locale import languages

@@ -24,7 +24,7 @@ from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.responses.choice import Choice
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import Runner, Session, begin, find_sessions, read_responses, reopen
-from spanlab.sessions.conduct import estimate_session
+from spanlab.sessions.costs import SessionOutlook
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.transcript_file import is_reply, read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
@@ -95,7 +95,7 @@ def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, convers
 
     with listening(sometimes) as tap:
         agent = ChatAgent("m", settings, Endpoint(tap.base_url, key_variable=None), RequestLimits(concurrency=1))
-        foreseen = estimate_session(agent, VSR, PLAN, Wanted(seed=4), lambda sentence: None)["estimate"]
+        foreseen = agent.estimate(SessionOutlook(agent, VSR, PLAN, Wanted(seed=4))).numbers
         assert foreseen["requests"] == 44
         session = begin(tmp_path, VSR, agent, PLAN, Wanted(seed=4))
         with pytest.raises(SpanLabError, match="refused the key"):

@@ -22,8 +22,8 @@ from spanlab.agents.chat import Endpoint, RequestLimits
 from spanlab.agents.chat.messages import Message, Reply, Request, Text
 from spanlab.agents.chat.transport.client import Client
 from spanlab.agents.chat.transport.faults import Fault
+from spanlab.agents.departures import InVain, in_vain
 from spanlab.sessions import find_sessions
-from spanlab.sessions.record.transcript_file import InVain, in_vain
 from spanlab.sessions.transcripts.transcript import Transcript
 
 REPLY = completion("m", "any", 10)
