@@ -21,6 +21,7 @@ from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook
 from .choices import Follower
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
+from .cost.estimate import estimate
 from .cost.totals import Prices, account_of, describe_account, totals_in
 from .episode import ChatEpisode, Scoring
 from .hearing_check import HearingCheck
@@ -349,8 +350,6 @@ class ChatAgent(ConcurrentAgent):
     @override
     def estimate(self, outlook: Outlook) -> Cost:
         """Hold the conversations of the session with replies of SpanLab's own, and count what would be sent."""
-        from .cost.estimate import estimate
-
         practice = outlook.practice
         rounds = f"with one round of practice, of at most {outlook.rounds}" if outlook.rounds > 1 else "with practice" if practice else ""
         forecast = estimate(self, outlook.trials, practice, outlook.order, rounds)

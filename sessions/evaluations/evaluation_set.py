@@ -386,7 +386,9 @@ class EvaluationSet:
         """The session of an entry with its agent: a new one, or the one that was begun; and whether it is new."""
         if one.folder is not None:
             values = {"care": care, "price": self.file.prices.get(one.entry.agent)}
-            session, agent = agent_again(reopen(one.folder), {name: values[name] for name in options_of(one.entry.agent)}, watcher.say)
+            session, agent = agent_again(
+                reopen(one.folder), {name: value for name, value in values.items() if name in options_of(one.entry.agent)}, watcher.say
+            )
             return session, agent, False
         chosen = self.chosen(one.entry.paradigm)
         agent = self._agent(one.entry, care, watcher.say)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from typing_extensions import override
@@ -27,10 +27,13 @@ from ....core.locale import sentence
 from ....paradigms import Percept
 from ....stimuli.kinds.sounds import ShownSound
 from ...base import Rehearsal, TrialContext
-from ..agent import ChatAgent
+from ..episode import ChatEpisode
 from ..messages import Message, Picture, Reply, Request, Sound, Text
 from ..reading.judge import Judge
 from ..transport.faults import Departures
+from ..transport.paid_replies import Send
+from ..transport.request_limits import RequestLimits
+from .account import Account
 from .totals import BATCH_SHARE, money, short
 
 #: tokens of a word, of a number of up to three digits, of signs in a row, of each further sign among them, and of a line's end
@@ -238,8 +241,27 @@ class _Left:
     led: float
 
 
+class Estimated(Protocol):
+    """What an estimate needs of a chat agent."""
+
+    spending: Account
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def request_limits(self) -> RequestLimits: ...
+
+    @property
+    def judge(self) -> Judge | None: ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+    def start(self, context: TrialContext, ask: Send | None = None) -> ChatEpisode: ...
+
+
 def estimate(
-    agent: ChatAgent, trials: Sequence[Rehearsal], practice: Sequence[Rehearsal] = (), order: Sequence[tuple[int, int]] = (), rounds: str = ""
+    agent: Estimated, trials: Sequence[Rehearsal], practice: Sequence[Rehearsal] = (), order: Sequence[tuple[int, int]] = (), rounds: str = ""
 ) -> Estimate:
     """What a session is going to take when every reply is short and can be read at once.
 
@@ -291,7 +313,7 @@ def estimate(
     )
 
 
-def _sounds(agent: ChatAgent, trials: Sequence[Rehearsal]) -> bool:
+def _sounds(agent: Estimated, trials: Sequence[Rehearsal]) -> bool:
     stimuli = (percept.for_machine.stimulus for one in trials for percept in one.percepts)
     return agent.settings()["sounds"] == "audio" and any(isinstance(stimulus, ShownSound) for stimulus in stimuli)
 
@@ -334,7 +356,7 @@ def _of_judge(judge: Judge, requests: int, read: int, written: int, times: int) 
     return JudgeEstimate(judge.name, times * requests, times * read, times * written, cost)
 
 
-async def _hold(agent: ChatAgent, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> tuple[_Count, _Left]:
+async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Percept], counter: Counter) -> tuple[_Count, _Left]:
     count = _Count()
     answer, kind, judge = "", None, agent.judge
     settings = agent.settings()
