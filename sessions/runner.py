@@ -25,10 +25,11 @@ from .concurrency import interruptible, several
 from .large_run import ShardWorker, take_parts
 from .participant_flow import ParticipantFlow, take_quiz
 from .record.events import Event, Paired, Resumed, SessionStart
-from .record.reader import failed_trials, finished_scores, finished_trials, read_events, staircase_of, trial_key, trials_taken, write_responses
+from .record.reader import read_events, staircase_of, trial_key, write_responses
 from .record.session_files import PARTS
 from .record.staircase import Staircase
-from .record.transcript_file import read_transcript, replies_by_trial
+from .record.state import NO_TRIAL, SessionState
+from .record.transcript_file import read_transcript
 from .record.writer import Recorder, TrialJournal
 from .sent import questions_of, recovered, speak_as_recorded, without_sentences
 from .session import Session, brief, stored_paradigm, utc_now, write_info
@@ -36,8 +37,6 @@ from .trial_log import Judged as Judged
 from .trial_log import TrialLog, each_asks, last_verdict
 from .trial_log import judge as judge
 
-#: under which name is kept what an agent asks before the first trial
-_NO_TRIAL = "0"
 #: so many trials that cannot be had, before any that can, say that none can; or as many as were under way at once, since a refusal comes before an answer
 _NONE_AT_ALL = 3
 
@@ -85,7 +84,11 @@ class Runner:
         self._apparatus_noted = False
         self._codes = session.trigger_codes
         self._staircase: Staircase | None = None
-        self._events: Sequence[Event] = ()
+        self._state = SessionState.of((), ())
+        self._done: dict[str, int] = {}
+        self._failed: dict[str, str] = {}
+        self._attempts: dict[str, int] = {}
+        self._count = 0
         self._sentences: Mapping[str, Sentences] = questions_of(session.info)
         self._apart = apart_for(agent, session.paradigm, session.info["generator"], session.seed, session.may_come) if self._concurrent is not None else None
         self._changed = changed_constants(agent, session.info, session.folder)
@@ -110,7 +113,9 @@ class Runner:
             self._concurrent.recorded_in(self.session.folder, self.say)
         with only_writer(self.session.folder), speak_as_recorded(self.session.info):
             events, lines = read_events(self.session.folder), read_transcript(self.session.folder)
-            self._take_up(events, lines)
+            self._state = state = SessionState.of(events, lines, self._concurrent is not None and self._concurrent.remembers)
+            self._done, self._failed, self._attempts = {**state.finished}, {} if self._retry_failed else {**state.failed}, {**state.attempts}
+            self._staircase = staircase_of(self.session.info, events)
             self.recorder = Recorder(self.session.folder)
             self._record_all(self._resumed(events, lines) if events else {"event": "session_start", "at": self.now()})
             if PARTS not in self.session.info:
@@ -132,30 +137,6 @@ class Runner:
 
     def _ready(self) -> None:
         self.agent.ready()
-
-    def _take_up(self, events: Sequence[Event], lines: Sequence[Mapping[str, Any]]) -> None:
-        """What an earlier part of the session has left: finished trials, attempts, practice scores, replies that were paid for."""
-        self._events = events
-        self._done = finished_trials(events)
-        self._failed = {} if self._retry_failed else failed_trials(events)
-        self._attempts: dict[str, int] = {}
-        self._replies: dict[str, list[Mapping[str, Any]]] = replies_by_trial(events, lines)
-        self._preparations = max((line["attempt"] for line in lines if line["trial"] == _NO_TRIAL), default=0)
-        self._ids = {event["trial"]: event["trial_id"] for event in events if event["event"] == "trial_start"}
-        for event in events:
-            key, attempt = event.get("trial", ""), event.get("attempt")
-            if attempt is not None:
-                self._attempts[key] = max(attempt, self._attempts.get(key, 0))
-        self._scores = finished_scores(events)
-        self._failed_before = failed_trials(events)
-        self._practised = any(event["event"] == "practice" for event in events)
-        self._began = trials_taken(events)
-        if self._concurrent is not None and self._concurrent.remembers:
-            # a trial that failed is asked for again at another place of its conversation
-            ends = {event["trial"]: event["attempt"] for event in events if event["event"] == "trial_failed"}
-            self._replies = {key: [line for line in of_trial if line.get("attempt", 1) > ends.get(key, 0)] for key, of_trial in self._replies.items()}
-        self._decided = [event["decided"] for event in events if event["event"] == "practice_decision"]
-        self._staircase = staircase_of(self.session.info, events)
 
     def _record_all(self, beginning: SessionStart | Resumed) -> None:
         try:
@@ -196,24 +177,24 @@ class Runner:
             await self._take_parts()
             return
         flow = None if self._window is None else ParticipantFlow(self.session, self._window, self.recorder.write)
-        await self.agent.setup(TrialJournal(self.recorder, _NO_TRIAL, self._preparations + 1, self._replies.get(_NO_TRIAL, [])))
+        await self.agent.setup(TrialJournal(self.recorder, NO_TRIAL, self._state.preparations + 1, self._state.replies.get(NO_TRIAL, [])))
         if self._window is not None:
             self._window.concerns(self._to_come())
         if flow is not None:
             flow.welcome(flow.first())
             if self.session.info["practice"]:
-                await flow.practise(self._take_unseen, self._scores, self._decided)
+                await flow.practise(self._take_unseen, self._state.scores, self._state.decisions)
             flow.begin_main()
         await self._before_trials()
         pending = [self._unseen(planned) for planned in self.session.plan if trial_key(False, planned.trial) not in {**self._done, **self._failed}]
         self._count = len(self.session.plan) - len(pending)
         left = False
         if self._window is not None and flow is not None and "quiz" in self.session.info:
-            left = (await take_quiz(self.session, flow, self._take_unseen, self._scores, self._events, self._tell)).left
+            left = (await take_quiz(self.session, flow, self._take_unseen, self._state.scores, self._state.events, self._tell)).left
         elif self._staircase is None and self._batches is not None:
             await self._in_batches(self._batches, pending)
         elif self._staircase is None and self._concurrent is not None:
-            await several(self._concurrent, in_conversations(self._concurrent, pending, self._failed_before), self._take_conversation)
+            await several(self._concurrent, in_conversations(self._concurrent, pending, self._state.failed), self._take_conversation)
         else:
             await self._one_by_one(pending, flow)
         if self._staircase is not None:
@@ -229,7 +210,7 @@ class Runner:
         if agent is None:
             return
         if agent.practises and self._apart is not None:
-            await MachinePractice(self.session, agent, self._practised, self.recorder.write).lead(self.session, self._practise, self._apart)
+            await MachinePractice(self.session, agent, self._state.practised, self.recorder.write).lead(self.session, self._practise, self._apart)
         if agent.remembers:
             planned = {trial_key(False, one.trial): one for one in self.session.plan}
             for key in self._done:
@@ -242,9 +223,9 @@ class Runner:
 
     async def _recall(self, planned: PlannedTrial) -> list[Judged]:
         """Go through a trial again that an earlier part of the session has finished."""
-        start = self._began[key := trial_key(planned.practice, planned.trial)]
+        start = self._state.starts[key := trial_key(planned.practice, planned.trial)]
         trial = self.compile(planned := replace(planned, levels=start["levels"], seed=start["seed"], varies=""))
-        return await walk(self.agent, self.context(planned, trial), self._steps(trial), Recalled(key, self._replies.get(key, [])))
+        return await walk(self.agent, self.context(planned, trial), self._steps(trial), Recalled(key, self._state.replies.get(key, [])))
 
     def _to_come(self) -> list[Percept]:
         """What every kind of trial of the session shows."""
@@ -358,7 +339,6 @@ class Runner:
     def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: AddStates | None = None) -> list[PlannedTrial]:
         """Take trials apart from the session's folder, with an agent that answers many at once; trials with feedback are left out, and come back."""
         assert self._batches is not None
-        self._take_up([], [])
         self.recorder = recorder
         return self._take_together(self._batches, planned, add_states)
 
@@ -451,10 +431,10 @@ class Runner:
             ready.append(self._made_ready(planned))
         ((trial, steps, episode),) = ready
         at_window = self._at_window(episode)
-        if self._replies.get(key := trial_key(planned.practice, planned.trial)) and self._ids.get(key, trial.trial_id) != trial.trial_id:
-            raise SpanLabError(f"the saved replies of trial {key} belong to another trial: {self._ids[key]} then, {trial.trial_id} now")
+        if self._state.replies.get(key := trial_key(planned.practice, planned.trial)) and self._state.trial_ids.get(key, trial.trial_id) != trial.trial_id:
+            raise SpanLabError(f"the saved replies of trial {key} belong to another trial: {self._state.trial_ids[key]} then, {trial.trial_id} now")
         key, attempt = self._start(planned, trial)
-        journal = TrialJournal(self.recorder, key, attempt, self._replies.get(key, []))
+        journal = TrialJournal(self.recorder, key, attempt, self._state.replies.get(key, []))
         episode.attach(journal)
         if at_window is not None and self._codes is not None and (self._codes.practice or not planned.practice):
             at_window.mark(self._codes, journal.trigger)
