@@ -1,12 +1,13 @@
 """Networks with a limited memory: how much noise each has, and how far it is from people.
 
 python scripts/limited.py choose                  # the noise, by the rule below: agents/network/checkpoints/limited.yaml
-python scripts/limited.py write -o FOLDER         # curves and scores of what was chosen: card, docs/limited.md and its figures
+python scripts/limited.py write -o FOLDER         # curves and scores of what was chosen: cards, docs/limited.md and its figures
 
 The rule, which was fixed before any of the curves that are shown was drawn. Each network has the one of the strengths in ``STRENGTHS`` that brings its accuracy
 nearest to people's at the middle load: of the loads for which there are published people, the middle one, or the mean of the two middle ones. Loads and other
 levels are people's. It is chosen on trials of the stream of validation seeds, and what is shown comes from other seeds. There are no published people for
-N-back in SpanLab: there the accuracy at n = 2 is to be half-way between the best blind guess and 1.
+N-back in SpanLab: there the accuracy at n = 2 is to be half-way between the best blind guess and 1. Networks that were taught with noise have it as they
+were taught: added to what a cell holds, or in proportion to it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from capacity import cell, table_of
 import spanlab
 from spanlab.agents.network import NetworkAgent
 from spanlab.agents.network.checkpoints_io.checkpoint import load as load_network
-from spanlab.agents.network.checkpoints_io.checkpoint import member_for
 from spanlab.agents.network.checkpoints_io.limited import Limit, limits
 from spanlab.agents.network.inputs.data import make_pool, task_of
 from spanlab.agents.network.inputs.frames import FrameStore
@@ -49,7 +49,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "limited.md"
 CHECKPOINTS = ROOT / "agents" / "network" / "checkpoints"
 #: Strengths of the noise that are tried.
-STRENGTHS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
+STRENGTHS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.4, 1.6, 2.0)
 #: Seed of the trials on which noise is chosen, and how many there are for each combination of levels.
 SEED, EACH = 2026, 60
 
@@ -60,6 +60,7 @@ class Studied:
 
     Parameters
     ----------
+    network : name of the network that ships
     load : the factor that is the load
     levels : on which noise is chosen: those of people, and for N-back one grid
     effect : what is drawn, besides the accuracy by load
@@ -68,6 +69,7 @@ class Studied:
     gist : the observer of the gist that explains part of the curve; none where empty
     """
 
+    network: str
     load: str
     levels: Mapping[str, Any]
     effect: str
@@ -77,11 +79,26 @@ class Studied:
 
 
 STUDIED = {
-    "vsr": Studied("list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}),
-    "smu": Studied("set_size", {"set_size": [1, 2, 3, 4]}, "set_size", {"set_size": [1, 2, 3, 4, 6, 8]}),
-    "cd": Studied("set_size", {"set_size": [2, 4, 6], "retention_steps": 6}, "features", {"set_size": [2, 4, 6, 8, 12], "retention_steps": 6}, 1000),
-    "vir": Studied("list_length", {"list_length": 4, "retention_steps": [0, 5]}, "serial_position_retention", {"retention_steps": [0, 5]}, 1200, "sum"),
-    "nback_spatial": Studied("n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120, "sum"),
+    "vsr": Studied("laptop", "list_length", {"list_length": [3, 4, 5, 6]}, "serial_position", {"list_length": [3, 4, 5, 6]}),
+    "smu": Studied("laptop", "set_size", {"set_size": [1, 2, 3, 4]}, "set_size", {"set_size": [1, 2, 3, 4, 6, 8]}),
+    "cd": Studied(
+        "limited-changes",
+        "set_size",
+        {"set_size": [2, 4, 6], "retention_steps": 6},
+        "features",
+        {"set_size": [2, 4, 6, 8, 12], "retention_steps": 6},
+        1000,
+    ),
+    "vir": Studied(
+        "limited-recognition",
+        "list_length",
+        {"list_length": 4, "retention_steps": [0, 5]},
+        "serial_position_retention",
+        {"retention_steps": [0, 5]},
+        1200,
+        "sum",
+    ),
+    "nback_spatial": Studied("limited-nback", "n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120, "sum"),
 }
 
 
@@ -100,7 +117,7 @@ def accuracies(name: str, strengths: Sequence[float] = STRENGTHS) -> dict[float,
     studied, paradigm, loads = STUDIED[name], load_paradigm(name), wanted(name)[0]
     levels = {**studied.levels, studied.load: loads}
     pool = make_pool(paradigm, FrameStore(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected")
-    network, found = load_network(member_for("laptop", tasks_of(name))).network, {}
+    network, found = load_network(studied.network).network, {}
     for strength in strengths:
         add_noise(network, strength)
         rows = evaluate(network, pool)
@@ -116,11 +133,11 @@ def tasks_of(name: str) -> list[str]:
 
 def choose() -> None:
     """Choose the noise of each network by the rule, and write the file of limits."""
-    lines = ["# network:limited is networks of network:laptop with noise in their memory. Written by scripts/limited.py choose, by the rule that stands there."]
+    lines = ["# network:limited is networks with noise in their memory. Written by scripts/limited.py choose, by the rule that stands there."]
     for name in STUDIED:
         (loads, aim), found = wanted(name), accuracies(name)
         strength = min(found, key=lambda one: abs(found[one] - aim))
-        source, tasks = member_for("laptop", tasks_of(name)), ", ".join(tasks_of(name))
+        source, tasks = STUDIED[name].network, ", ".join(tasks_of(name))
         lines += [f"- {{paradigm: {name}, tasks: [{tasks}], network: {source}, noise: {strength:g}}}"]
         print(f"{name}: {source} with noise {strength:g} is right in {found[strength]:.3f} at {loads}, where {aim:.3f} is asked for", flush=True)
     (CHECKPOINTS / "limited.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -186,11 +203,45 @@ def write(folder: Path) -> None:
                 ],
             }
         )
+    (CHECKPOINTS / "limited.md").write_text(card_text(card["series"]), encoding="utf-8")
     made = "\n".join(parts)
     (CHECKPOINTS / "limited.json").write_text(json.dumps(card, indent=1, ensure_ascii=False).replace("NaN", "null") + "\n", encoding="utf-8")
     text = DOCUMENT.read_text(encoding="utf-8")
     start, end = "<!-- made curves -->\n", "<!-- end of curves -->"
     DOCUMENT.write_text(text[: text.index(start) + len(start)] + "\n" + made.rstrip() + "\n\n" + text[text.index(end) :], encoding="utf-8")
+
+
+def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
+    """The card of ``network:limited``: for each paradigm the network, its noise, accuracy by load, and the distance from people."""
+    parts = [
+        "# network:limited",
+        "Networks with noise in their memory, made by `scripts/limited.py` from the files that ship. What limits them: `docs/limited.md`.",
+    ]
+    for entry in series_of_all:
+        agent = f"network:noise {entry['noise']:g} (limited)"
+        curve = [row for row in entry["curves"] if row["agent"] == agent]
+        distance = [row for row in entry["scores"] if row["agent"] == agent]
+        loads = STUDIED[entry["paradigm"]].load.replace("_", " ")
+        parts += [
+            f"## {entry['paradigm']}",
+            f"`{entry['network']}` with noise {entry['noise']:g}, SHA-256 `{entry['sha256']}`, {entry['trials']} trials.",
+            table_of(
+                (loads, "accuracy", "95% interval"), [(f"{row['load']:g}", f"{row['mean']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}") for row in curve]
+            ),
+        ]
+        if distance:
+            parts += [
+                "Distance from people (A: slopes, B: means; 0 is as people are). The published means have no spread, so there is no test of equality.",
+                table_of(("score", "value", "95% interval"), [(row["score"], f"{row['value']:.2f}", interval(row)) for row in distance]),
+            ]
+        else:
+            parts.append("There are no published people for this paradigm.")
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """The interval of a score; a dash where it has none."""
+    return "–" if row["low"] is None or row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"
 
 
 def curves_table(limit: Limit, curve: pd.DataFrame) -> str:

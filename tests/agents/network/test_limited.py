@@ -19,7 +19,7 @@ from session_tools import spanlab  # noqa: E402
 from words_solver import solve  # noqa: E402
 
 from spanlab import replay  # noqa: E402
-from spanlab.agents.network.checkpoints_io.checkpoint import load, member_for  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
 from spanlab.agents.network.checkpoints_io.limited import limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
@@ -109,9 +109,32 @@ def test_what_has_no_limit_or_cannot_have_noise_is_refused_in_a_sentence(run: Ru
 
 def test_the_limits_name_networks_that_know_their_tasks() -> None:
     for limit in limits():
-        assert member_for("laptop", limit.tasks) == limit.network
         assert set(limit.tasks) <= set(load(limit.network).network.tasks)
         assert limit.noise > 0
+
+
+def test_the_card_of_the_limited_networks_is_made_from_the_files_that_ship() -> None:
+    """For each paradigm the network, its noise and its accuracy by load; where people are published, the distance from them."""
+    card = (locate("laptop").parent / "limited.md").read_text(encoding="utf-8")
+    for limit in limits():
+        _, _, part = card.partition(f"## {limit.paradigm}\n")
+        part = part.split("\n## ")[0]
+        assert f"`{limit.network}` with noise {limit.noise:g}, SHA-256 `{load(limit.network).sha256}`" in part
+        assert ("Distance from people" in part) == (limit.paradigm != "nback_spatial")
+        assert ("| A_" in part and "| B_" in part) == (limit.paradigm != "nback_spatial")
+
+
+def test_noise_in_proportion_to_what_is_held_grows_with_it() -> None:
+    """A unit that holds nothing has none of it; added noise is there in any case."""
+    inputs = torch.zeros(2, 4, 20)
+    for relative, moved in ((True, False), (False, True)):
+        torch.manual_seed(1)
+        cell = NoisyLstm(20, 48, NoiseOptions(noise=0.5, relative=relative)).eval()
+        with torch.no_grad():
+            for parameter in cell.parameters():
+                parameter.zero_()
+        out = cell(inputs, cell.seeded(cell.initial(2, inputs), [1, 2]))[0]
+        assert bool(out.abs().sum() > 0) == moved
 
 
 @pytest.mark.slow
