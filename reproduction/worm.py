@@ -350,7 +350,7 @@ def _units(name: str, file: str, what: str, units: Units) -> Entry:
     if drawn is None or not drawn.exists():
         why = units.why or f"{units.network} does not know the tasks that it needs"
         return Entry(name, title, "not available here", f"it shows the units of a network, and {why}", command=command)
-    said = f"the units of {units.network}, the network at hand that knows the most tasks; the published figure is a picture of another network's"
+    said = f"the units of {units.network}, the network at hand that knows the most of the paper's tasks; the published figure is a picture of another network's"
     return Entry(name, title, "ours alone", said, picture=drawn.read_text(encoding="utf-8"), command=command)
 
 

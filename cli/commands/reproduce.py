@@ -59,7 +59,7 @@ def reproduce(
     if paper == "worm":
         from ...reproduction.worm import entries as entries_of_worm
 
-        entries = entries_of_worm(folders, absent, _units(agents, seed, output))
+        entries = entries_of_worm(folders, absent, _units(agents, seed, (data or output) / "units"))
     else:
         from ...reproduction.nback import entries as entries_of_nback
 
@@ -70,9 +70,10 @@ def reproduce(
     print(page.counted())
 
 
-def _units(agents: list[str], seed: int, output: Path) -> Units:
-    """The figures of the units of the network at hand that knows the most tasks, analysed now where they are not there yet; none where there is no network."""
+def _units(agents: list[str], seed: int, out: Path) -> Units:
+    """The figures of units of the network at hand that knows the most of the paper's tasks, analysed now where they are not there yet."""
     from ...agents.network.checkpoints_io.checkpoint import family_of, load
+    from ...agents.network.checkpoints_io.published import worm_tasks
     from ...reproduction.worm import Units
     from .neural import Analysis, analyse
 
@@ -81,10 +82,13 @@ def _units(agents: list[str], seed: int, output: Path) -> Units:
         networks = [load(name) for name in names]
         if not networks:
             return Units("", "no available agent is a network")
-        network = max(networks, key=lambda checkpoint: len(checkpoint.network.tasks))
-        folder = output / "units" / network.sha256[:16]
+        known = [[task for task in checkpoint.network.tasks if task in worm_tasks()] for checkpoint in networks]
+        network, tasks = max(zip(networks, known, strict=True), key=lambda both: len(both[1]))
+        if not tasks:
+            return Units("", "no available network knows one of the paper's tasks")
+        folder = out / network.sha256[:16]
         if not (folder / "index.html").exists():
-            analyse(names[networks.index(network)], folder, Analysis(seed=seed))
+            analyse(names[networks.index(network)], folder, Analysis(tasks, seed=seed))
     except SpanLabError as error:  # without scikit-learn, or for a network that was made without SpanLab, the rest of the page is made
         return Units("", str(error))
     return Units(names[networks.index(network)], "", folder / "figures")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from ..models import NoisyLstm
 from ..settings import WormSettings, heads_of
 from ..training.config import TrainingConfig
 from ..training.evaluation import Row, as_markdown
@@ -52,7 +53,7 @@ def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: 
         f"# network:{config.name}",
         config.about,
         "## What it is",
-        f"""{_article(config.model.architecture)} with {config.model.hidden} units{_noise(config)}, with one linear head per {_heads(kept)}:
+        f"""{_article(config.model.architecture)} with {config.model.hidden} units{_noise(kept)}, with one linear head per {_heads(kept)}:
         {kept.network.parameter_count:,} learned parameters, {kept.bytes / 1e6:.1f} MB {_stored(kept)}. {_eye(config, kept)} {reads} {wired(config)}""",
         "## How it was made",
         f"""It was trained {f"with `{command}`, " if command else ""}on {", ".join(trained.paradigms)}, all together {joined}, for {state.step:,} steps
@@ -87,12 +88,12 @@ def _article(architecture: str) -> str:
     return f"{'An' if name[0] in 'AEIFHLMNRSX' else 'A'} {name}"
 
 
-def _noise(config: TrainingConfig) -> str:
+def _noise(kept: Checkpoint) -> str:
     """The noise in its memory, with which it was trained and tested."""
-    noise, relative = (config.model.options.get(name) for name in ("noise", "relative"))
-    if noise is None:
+    memory = kept.network.memory
+    if not isinstance(memory, NoisyLstm):
         return ""
-    size = f"{noise:g} times what the cell holds" if relative else f"{noise:g}"
+    size = f"{memory.noise:g} times what the cell holds" if memory.relative else f"{memory.noise:g}"
     return f" (in training and in the test, normal noise with a standard deviation of {size} is added to the cell of every unit at each step)"
 
 

@@ -20,7 +20,8 @@ class NoiseOptions(Options):
     """Options of the LSTM with noise."""
 
     noise: Annotated[float, Field(ge=0)] = Field(
-        description="standard deviation of the noise that is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1"
+        0.0,
+        description="standard deviation of the noise that is added to the cell of every unit at each step; what enters a cell at a step is between -1 and 1",
     )
     relative: bool = Field(False, description="whether the noise of a unit is this many times what its cell holds: whoever holds more has more of it")
 

@@ -315,7 +315,7 @@ def test_gradients_reach_every_weight_that_is_used() -> None:
     ("values", "said"),
     [
         ({"architecture": "lstn"}, "unknown architecture 'lstn'; did you mean 'lstm'"),
-        ({"encoder": "worm", "architecture": "zzz"}, "unknown architecture 'zzz'; there are gru, lstm, rnn, transformer"),
+        ({"encoder": "worm", "architecture": "zzz"}, "unknown architecture 'zzz'; there are gru, lstm, noisy_lstm, rnn, transformer"),
         (
             {"encoder": "worm", "architecture": "gru", "options": {"layer": 2}},
             "options of the architecture 'gru': layer: unknown key 'layer'; did you mean 'layers'",
