@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ..effects.effect import Effect, published_curve, ready
 from ..effects.registry import EFFECTS
 from ..means.cell_means import Cells, place_of, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
+
+#: A condition: its value of each column of an effect.
+Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -53,40 +57,112 @@ class Difference:
     tested: Apart | None = None
 
 
-def from_people(data: Data, paradigm: str) -> dict[str, Difference]:
+@dataclass(frozen=True)
+class CommonConditions:
+    """Mean accuracies over the conditions that all answerers of a paradigm have, each condition with the same weight.
+
+    Parameters
+    ----------
+    same : whether these are all conditions that anybody has
+    words : the conditions, in words
+    shares : for each answerer, its mean and the 95% interval (NaN where there is none)
+    differences : from people, over these conditions
+    """
+
+    same: bool
+    words: str
+    shares: Mapping[str, tuple[float, float, float]]
+    differences: Mapping[str, Difference]
+
+
+def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> dict[str, Difference]:
     """Differences from the people who were measured; where there are none, and for these people themselves, from published ones.
 
     Conditions are those of the first effect that the paradigm shows. Intervals are over the units of both; published people have no spread, and add none.
+
+    Parameters
+    ----------
+    within : of the conditions that an answerer and people have, these only; all when not given. Published people who lack one of them are left out.
     """
-    part = data.scored.parts[paradigm]
-    conditions = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice]
-    shown = [effect for effect in conditions if not effect.missing(data.scored, paradigm)]
-    cells = unit_means(ready(shown[0], data.scored, paradigm), shown[0].by) if shown else unit_means(part, ())
-    points = cells.points(shown[0].by if shown else ())
+    shown, cells, points = _conditions(data, paradigm)
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
     differences = {}
     for who, places in points.items():
         if not kind_named(who[1]).competes or people is None or who == people:
             continue
-        shared = sorted(set(places) & set(points[people]), key=str)
+        shared = sorted((place for place in places if place in points[people] and (within is None or place in within)), key=str)
         if shared:
             mine, theirs = (_mean(cells, [at[place] for place in shared]) for at in (places, points[people]))
             unit = cells.unit[places[shared[0]]]
             differences[who[2]] = _difference(who[2], _lower_first(people[2]), mine, theirs, len(shared), _over(shown[0]) if shown else "", unit)
-    return _from_published(data, paradigm, shown, None if people is None else people[2]) | differences
+    effects = shown if within is None else [effect for effect in shown if effect.by == shown[0].by]
+    return _from_published(data, paradigm, effects, None if people is None else people[2], within) | differences
 
 
-def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: str | None) -> dict[str, Difference]:
+def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Difference]) -> CommonConditions | None:
+    """Means over the conditions that everybody has who competes, and published people where nobody was measured.
+
+    None where the paradigm shows no conditions; without shares where none is one that all have.
+
+    Parameters
+    ----------
+    differences : those of :func:`from_people`, each over all conditions that an answerer and people have
+    """
+    shown, cells, points = _conditions(data, paradigm)
+    competing = {who: places for who, places in points.items() if kind_named(who[1]).competes}
+    if not shown or not competing:
+        return None
+    effect, curves = shown[0], [set(places) for places in competing.values()]
+    everywhere = set().union(*curves)
+    printed = _printed(data, paradigm, effect)
+    if printed is not None and differences and not any(who[1] == PARTICIPANT.name for who in points):
+        curves.append(everywhere & set(printed[1]))
+    common = everywhere.intersection(*curves)
+    if not common:
+        return CommonConditions(False, "", {}, {})
+    words, left = [], everywhere
+    for at, name in enumerate(effect.by):
+        levels = {place[at] for place in common}
+        if levels != {place[at] for place in left}:
+            words.append(f"{_plain(name)} {_levels(levels)}")
+            left = {place for place in left if place[at] in levels}
+    order = sorted(common, key=str)
+    means = {who[2]: _mean(cells, [places[place] for place in order]) for who, places in points.items() if common <= set(places)}
+    shares = {agent: (mean.value, *mean.ends()) for agent, mean in means.items()}
+    same = all(curve == common for curve in curves)
+    return CommonConditions(same, " and ".join(words) or _over(effect), shares, from_people(data, paradigm, common))
+
+
+def _conditions(data: Data, paradigm: str) -> tuple[list[Effect], Cells, dict[Any, dict[Place, int]]]:
+    """The effects of right answers that a paradigm shows, and the cells of the first of them for each answerer."""
+    effects = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice]
+    shown = [effect for effect in effects if not effect.missing(data.scored, paradigm)]
+    by = shown[0].by if shown else ()
+    cells = unit_means(ready(shown[0], data.scored, paradigm) if shown else data.scored.parts[paradigm], by)
+    return shown, cells, cells.points(by)
+
+
+def _printed(data: Data, paradigm: str, effect: Effect) -> tuple[str, dict[Place, float]] | None:
+    """The first published study of an effect, and its curve."""
+    printed = published_curve(data.human.get(paradigm, paradigm) if effect.human else "", effect.by)
+    if not len(printed):
+        return None
+    study = str(printed["agent"].iloc[0])
+    return study, {place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
+
+
+def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: str | None, within: Set[Place] | None) -> dict[str, Difference]:
     for effect in shown:
-        printed = published_curve(data.human.get(paradigm, paradigm), effect.by) if effect.human else published_curve("", effect.by)
-        if not len(printed):
+        printed = _printed(data, paradigm, effect)
+        if printed is None:
             continue
-        study = str(printed["agent"].iloc[0])
-        curve = {place_of(row, effect.by): float(row["mean"]) for row in printed[printed["agent"] == study].to_dict("records")}
+        study, curve = printed
+        if within is not None and not within <= set(curve):
+            return {}
         cells = unit_means(ready(effect, data.scored, paradigm), effect.by)
         differences = {}
         for who, places in cells.points(effect.by).items():
-            shared = [place for place in places if place in curve]
+            shared = [place for place in places if place in curve and (within is None or place in within)]
             if shared and kind_named(who[1]).competes and who[1] != GROUP_MEANS and people in (None, who[2]):
                 mine = _mean(cells, [places[place] for place in shared])
                 theirs = float(np.mean([curve[place] for place in shared]))
@@ -95,13 +171,24 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
     return {}
 
 
+def _plain(name: str) -> str:
+    return name.removeprefix("factor_").removeprefix("record_").replace("_", " ")
+
+
+def _levels(values: Set[Any]) -> str:
+    """``2, 3 and 5``; ``2 to 6`` of whole numbers that follow each other."""
+    if len(values) > 2 and not any(isinstance(value, str) for value in values) and len(values) == max(values) - min(values) + 1:
+        return f"{min(values):g} to {max(values):g}"
+    return listed([value if isinstance(value, str) else f"{value:g}" for value in sorted(values, key=lambda value: (isinstance(value, str), value))])
+
+
 def _lower_first(people: str) -> str:
     return people[:1].lower() + people[1:]
 
 
 def _over(effect: Effect) -> str:
     """The conditions of an effect, in words."""
-    return listed([*(name.removeprefix("factor_").removeprefix("record_").replace("_", " ") for name in effect.panels), effect.x_title])
+    return listed([*map(_plain, effect.panels), effect.x_title])
 
 
 def _mean(cells: Cells, numbers: Sequence[int]) -> Contrast:

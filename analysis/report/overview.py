@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.loading import Data
 from ..data.style import of_kinds
-from ..model_vs_human.differences import Difference
+from ..model_vs_human.differences import CommonConditions, Difference
 from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
 from .commands import Commands
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _MANY_LINES = 32
 #: Of more models than this in one paradigm, each is a point without an interval, and all are on one line.
 _MOST_LINES = 8
+#: Means that differ by less are the same in the picture.
+_SEEN = 0.005
+#: Of a paradigm in which no condition is one that all have.
+_NONE_IN_COMMON = "each over its own conditions: none in common"
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Row:
-    """A paradigm in the picture: its lines, points that share one line, and what a blind guess reaches (percent)."""
+    """A paradigm in the picture: over which conditions, its lines, points that share one line, and what a blind guess reaches (percent).
+
+    ``conditions`` is empty where marks are of all answers: everybody then has the same conditions.
+    """
 
     title: str
     anchor: str
+    conditions: str
     lines: tuple[Line, ...]
     crowd: tuple[Line, ...]
     blind: float | None
@@ -89,13 +97,20 @@ class Leaderboard:
 
 def overview(
     numbers: Mapping[str, Numbers],
-    differences: Mapping[str, Mapping[str, Difference]],
+    common: Mapping[str, CommonConditions | None],
     titles: Mapping[str, str],
     anchors: Mapping[str, str],
     looks: Any,
     folder: Folder,
 ) -> Overview | None:
-    """Everybody who is not a yardstick in every paradigm; yardsticks where there is nobody else."""
+    """Everybody who is not a yardstick in every paradigm; yardsticks where there is nobody else.
+
+    All marks of a paradigm are over the same conditions: where not everybody has the same, over those that all have, as the differences beside them.
+
+    Parameters
+    ----------
+    common : means and differences over the conditions that everybody has, by paradigm
+    """
     import pandas as pd
 
     rows, table_rows = [], []
@@ -103,15 +118,22 @@ def overview(
         table = ranked(one.overall)
         kept = table[of_kinds(table["agent_kind"], lambda kind: kind.role != "yardstick")]
         records = (kept if len(kept) else table).to_dict("records")
-        measured = next((row for row in records if row["agent_kind"] == PARTICIPANT.name and row["mean"] == row["mean"]), None)
-        lines = [_line(row, measured, differences[paradigm], looks) for row in records if row["mean"] == row["mean"]]
+        drawn, differences, conditions = _over_common(records, one.differences, common[paradigm])
+        apart = conditions == _NONE_IN_COMMON
+        measured = next((row for row in drawn if row["agent_kind"] == PARTICIPANT.name and not apart), None)
+        lines = [_line(row, measured, {} if apart else differences, looks, conditions) for row in drawn]
         crowded = len(lines) > _MOST_LINES
-        people = [line for line, row in zip(lines, records, strict=False) if row["agent_kind"] == PARTICIPANT.name]
+        people = [line for line, row in zip(lines, drawn, strict=True) if row["agent_kind"] == PARTICIPANT.name]
         blind = one.blind if one.blind == one.blind else float(one.overall["chance"].mean())
-        shown = tuple(_published(differences[paradigm], looks, table)) + tuple(people if crowded else lines)
+        shown = tuple(() if apart else _published(differences, looks, table)) + tuple(people if crowded else lines)
         crowd = tuple(line for line in lines if line not in people) if crowded else ()
-        rows.append(Row(titles[paradigm], anchors[paradigm], shown, crowd, None if math.isnan(blind) else 100 * blind))
-        table_rows += [_table_row(paradigm, row, differences[paradigm].get(row["agent"]), blind) for row in records]
+        rows.append(Row(titles[paradigm], anchors[paradigm], conditions, shown, crowd, None if math.isnan(blind) else 100 * blind))
+        marks = {row["agent"]: row["mean"] for row in drawn}
+        rest = {"conditions": conditions, "blind": blind}
+        table_rows += [
+            _table_row(paradigm, row, differences.get(row["agent"], one.differences.get(row["agent"])), marks.get(row["agent"], math.nan), rest)
+            for row in records
+        ]
     if not any(row.lines or row.crowd for row in rows):
         return None
     everybody = [line for row in rows for line in (*row.lines, *row.crowd)]
@@ -128,8 +150,27 @@ def overview(
     )
 
 
-def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences: Mapping[str, Difference], looks: Any) -> Line:
-    """Somebody in the picture: all answers of everybody, as in every table; beside it the difference from people over the same conditions."""
+def _over_common(
+    records: Sequence[Mapping[Any, Any]], differences: Mapping[str, Difference], common: CommonConditions | None
+) -> tuple[Sequence[Mapping[Any, Any]], Mapping[str, Difference], str]:
+    """Rows of the table of everybody with the means that the picture shows, the differences beside them, and their conditions in words.
+
+    Means are of all answers where everybody has the same conditions and weights make no difference that can be seen.
+    """
+    known = [row for row in records if row["mean"] == row["mean"]]
+    if common is None:
+        return known, differences, ""
+    if not common.shares:
+        return known, differences, _NONE_IN_COMMON
+    shares = {row["agent"]: common.shares[row["agent"]] for row in known if row["agent"] in common.shares}
+    if common.same and all(abs(row["mean"] - shares[row["agent"]][0]) < _SEEN for row in known if row["agent"] in shares):
+        return known, common.differences, ""
+    rows = [{**row, **dict(zip(("mean", "low", "high"), shares[row["agent"]], strict=True))} for row in known if row["agent"] in shares]
+    return rows, common.differences, f"at {common.words}, each with the same weight" if not common.same else "each condition with the same weight"
+
+
+def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences: Mapping[str, Difference], looks: Any, conditions: str) -> Line:
+    """Somebody in the picture, and beside it the difference from people over the same conditions."""
     mine = differences.get(row["agent"])
     known = mine is not None and mine.share == mine.share
     reference = (math.nan,) * 3
@@ -139,6 +180,7 @@ def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences:
         reference = (mine.people, mine.people_low, mine.people_high)
     interval = between(row["low"], row["high"])
     description = f"{row['agent']}: {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+    description += f", {conditions}" if conditions else ""
     label = percent(row["mean"])
     if mine is not None and known and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values())):
         limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
@@ -179,9 +221,9 @@ def _hundred(value: float) -> float | None:
     return None if value is None or value != value else round(100 * value, 2)
 
 
-def _table_row(paradigm: str, row: Mapping[Any, Any], difference: Difference | None, blind: float) -> dict[str, Any]:
+def _table_row(paradigm: str, row: Mapping[Any, Any], difference: Difference | None, mark: float, rest: Mapping[str, Any]) -> dict[str, Any]:
     columns = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
-    columns |= {"blind": blind, "unit": row["unit"], "n_units": row["n_units"]}
+    columns |= {**rest, "in_picture": mark, "unit": row["unit"], "n_units": row["n_units"]}
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
     values = [getattr(difference, name) for name in names] if difference is not None else ["", *[math.nan] * 5, "", ""]
     return columns | {f"difference_{name}" if name in ("value", "low", "high") else name: value for name, value in zip(names, values, strict=True)}
@@ -199,6 +241,7 @@ def _table(frame: pd.DataFrame, file: str) -> PageTable:
         words_of("agent", "who"),
         ("correct", lambda row: percent(row["correct"])),
         ("95% interval", lambda row: between(row["low"], row["high"]) or "–"),
+        ("in the picture", lambda row: f"{percent(row['in_picture'])} {row['conditions']}".strip()),
         ("points from people (95% interval)", difference),
         words_of("against"),
         words_of("over", "over the same"),

@@ -19,6 +19,7 @@ from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, looks
 from ..figures.charts import page_theme, vega_script
 from ..figures.sheet import SHAPES
+from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
 from ..stats.margins import Margin
 from .commands import Commands
@@ -125,8 +126,8 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
     parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
     specs = {figure.figure.key: figure.figure.spec for part in parts for figure in part.figures}
-    differences = {name: one.differences for name, one in numbers.items()}
-    first = overview(numbers, differences, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
+    common = {name: at_common_conditions(data, name, one.differences) for name, one in numbers.items()}
+    first = overview(numbers, common, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
     spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
     every = (*data.sessions, *(one.facts for one in spans))
     timing = timing_part(every, commands)

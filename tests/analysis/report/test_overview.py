@@ -186,28 +186,59 @@ def test_further_paradigms_are_folded_and_every_figure_has_its_legend(tmp_path: 
         assert all('class="legend"' in figure and 'data-agent="network:a"' in figure for figure in figures)
 
 
-def test_the_picture_has_the_percentages_of_the_tables_whatever_the_levels(tmp_path: Path) -> None:
-    """People took short lists mostly, and a model also long ones: each has one percentage on the page, that of all its answers."""
+def by_length(length: float, _: float) -> float:
+    return 1.2 - 0.15 * length
 
-    def by_length(length: float, _: float) -> float:
-        return 1.2 - 0.15 * length
 
+def people_of_lists(*lists: tuple[int, int]) -> list[pd.DataFrame]:
+    """Three people who take lists of some lengths, each so many times."""
     people = [
         responses(by_length, lengths=[length], agent="p", kind="participant", participant=f"P{number}", seed=10 * number + length, repetitions=repetitions)
         for number in range(3)
-        for length, repetitions in ((2, 30), (5, 4))
+        for length, repetitions in lists
     ]
-    people = [part.assign(trial=part["trial"] + 100 * (at % 2), session=part["participant"]) for at, part in enumerate(people)]
-    model = responses(by_length, lengths=[2, 5, 7], agent="network:a", kind="network", seed=7, repetitions=20)
-    mixed(*people, model).to_csv(tmp_path / "all.csv", index=False)
+    return [part.assign(trial=part["trial"] + 100 * (at % len(lists)), session=part["participant"]) for at, part in enumerate(people)]
+
+
+def row_of_picture(tmp_path: Path, *tables: pd.DataFrame) -> tuple[dict[str, int], pd.DataFrame, str]:
+    """Percentages of marks by agent, the table of the picture, and what its row says."""
+    mixed(*tables).to_csv(tmp_path / "all.csv", index=False)
     html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
-    table = pd.read_csv(tmp_path / "report" / "tables" / "vsr_overall.csv").set_index("agent")["mean"]
-    differences = pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").set_index("agent")
-    assert abs(differences["share"]["network:a"] - table["network:a"]) > 0.05  # over the lengths that people had, it is another number
-    for agent in ("network:a", "People (n = 3)"):
-        (drawn,) = re.findall(rf"<title>{re.escape(agent)}: (\d+)% right", html)
-        assert int(drawn) == round(100 * table[agent])
-    assert "over the conditions that both have, each condition with the same weight" in read(tmp_path / "report" / "report.html").text
+    marks = {name: int(mark) for name, mark in re.findall(r"<title>([^<:]+(?::a|:b)?): (\d+)% right", html)}
+    (said,) = re.findall(r'<a class="task"[^>]*>(.*?)</a>', html)
+    return marks, pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").set_index("agent"), said
+
+
+def test_marks_and_differences_of_a_row_are_over_the_same_conditions_and_the_row_names_them(tmp_path: Path) -> None:
+    """People took short lists mostly, and models also long ones, each others: the mark minus people's mark is the difference beside it."""
+    models = [
+        responses(by_length, lengths=lengths, agent=f"network:{name}", kind="network", seed=7, repetitions=20)
+        for name, lengths in (("a", [2, 5, 7]), ("b", [2, 5, 8]))
+    ]
+    marks, table, said = row_of_picture(tmp_path, *people_of_lists((2, 30), (5, 4)), *models)
+    assert said.endswith("<br><small>at list length 2 and 5, each with the same weight</small>")
+    for agent in ("network:a", "network:b"):
+        assert marks[agent] - marks["People (n = 3)"] == pytest.approx(100 * table["difference_value"][agent], abs=1.01)
+        assert marks[agent] == round(100 * table["in_picture"][agent]) == round(100 * table["share"][agent])
+        assert abs(table["in_picture"][agent] - table["correct"][agent]) > 0.05  # over all its lists, it is another number
+    assert "at list length 2 and 5" in read(tmp_path / "report" / "report.html").text
+
+
+def test_where_everybody_has_the_same_conditions_marks_are_those_of_the_tables(tmp_path: Path) -> None:
+    model = responses(by_length, lengths=[5], agent="network:a", kind="network", seed=7, repetitions=20)
+    marks, table, said = row_of_picture(tmp_path, *people_of_lists((5, 20)), model)
+    overall = pd.read_csv(tmp_path / "report" / "tables" / "vsr_overall.csv").set_index("agent")["mean"]
+    assert "<small>" not in said
+    assert table["conditions"].isna().all()
+    assert {agent: mark for agent, mark in marks.items() if agent in overall} == {agent: round(100 * mean) for agent, mean in overall.items()}
+
+
+def test_without_a_condition_in_common_no_difference_is_beside_the_marks(tmp_path: Path) -> None:
+    models = [responses(by_length, lengths=[length], agent=f"network:{name}", kind="network", seed=7, repetitions=20) for name, length in (("a", 5), ("b", 7))]
+    marks, table, said = row_of_picture(tmp_path, *people_of_lists((5, 20)), *models)
+    assert "each over its own conditions: none in common" in said
+    assert marks["network:b"] == round(100 * table["correct"]["network:b"])
+    assert not re.search(r"network:a: \d+% right[^<]*difference", (tmp_path / "report" / "report.html").read_text(encoding="utf-8"))
 
 
 def test_an_interval_from_0_to_100_and_one_trial_are_not_said() -> None:
