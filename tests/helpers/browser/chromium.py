@@ -15,16 +15,21 @@ from spanlab.agents.human.browser.chromium import Chromium, Tab
 from spanlab.agents.human.browser.hands import Clock
 from spanlab.core.errors import SpanLabError
 
-__all__ = ["Chromium", "Lines", "Tab", "Warp", "chromium"]
+__all__ = ["Chromium", "Lines", "Tab", "Warp", "chromium", "need_chromium"]
+
+
+def need_chromium() -> None:
+    """Skip the test where there is no browser."""
+    try:
+        chromium_module.find_chromium()
+    except SpanLabError as error:
+        pytest.skip(str(error))
 
 
 @contextmanager
 def chromium(folder: Path) -> Generator[Chromium]:
     """A browser that ends with the test; the test is skipped where there is none."""
-    try:
-        chromium_module.find_chromium()
-    except SpanLabError as error:
-        pytest.skip(str(error))
+    need_chromium()
     with chromium_module.chromium(folder) as running:
         yield running
 

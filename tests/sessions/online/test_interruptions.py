@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
 
-from chromium import Chromium, Lines, Tab, chromium
+from chromium import Chromium, Lines, Tab, chromium, need_chromium
 from page_bench import data_folder, hands_of, served
 
 from spanlab.agents.human.browser.hands import Decision, Hands
@@ -156,6 +156,7 @@ def running(data: Path, port: int, trials: int) -> Generator[Server]:
 
 
 def test_after_twenty_kills_of_server_and_browser_nothing_acknowledged_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
+    need_chromium()
     data, port, trials = data_folder(tmp_path), a_port(), 12
     address, random = f"http://127.0.0.1:{port}/?participant=P01", np.random.RandomState(5)
     kills = [str(kill) for kill in random.permutation(["server"] * 8 + ["reload"] * 6 + ["browser"] * 6)]
