@@ -230,7 +230,10 @@ def test_one_command_trains_what_is_missing_and_makes_the_page(tmp_path: Path, r
     assert "tiny-1.pt cannot take vsr" in said
     text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     assert "tiny-1.pt" in text
-    assert text.count("<svg") == 6, "guessing takes all six"
+    drawn = re.findall(r'<div class="picture" role="img" aria-label="Figures? ([^:]+):', text)
+    figures_of_curves = ["4A, A7", "4B, A8", "4C, A9", "4D, A10", "4E, A11", "4F, A12", "A2A", "A2B", "A2C", "A3"]  # guessing takes all of these
+    assert drawn == [*figures_of_curves, "5C"], "the units of the network that was trained"
+    assert text.count("<svg") == len(drawn)
     assert "spanlab reproduce worm -o page --agent chance --trials 32 --train tiny.yaml --steps 1" in text
     trained = (tmp_path / "page" / "networks" / "tiny-1" / "tiny-1.pt").read_bytes()
     sessions = sorted(one.name for one in (tmp_path / "page" / "data" / "32-trials-seed-1").iterdir())
