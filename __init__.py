@@ -10,47 +10,12 @@ Names load when they are first used, so that ``import spanlab`` is light.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-# By the full name: whoever imports this file under another one (test runners do, by that of the repository's folder, whatever it is) finds the same package.
-from spanlab.core import re_exports
+from spanlab.core.doors import door
 from spanlab.core.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from .api import compare, figure, inspect_task, render, replay, replay_async, resume, resume_async, run, scores, train
-    from .core.errors import SpanLabError
-    from .paradigms import compile_trial, list_paradigms, load_paradigm
-    from .sessions.result import SessionResult, read_responses
-
-__getattr__ = re_exports(
-    "spanlab",
-    {
-        "api": ("compare", "figure", "inspect_task", "render", "replay", "replay_async", "resume", "resume_async", "run", "scores", "train"),
-        "core.errors": ("SpanLabError",),
-        "paradigms": ("compile_trial", "list_paradigms", "load_paradigm"),
-        "sessions.result": ("SessionResult", "read_responses"),
-    },
-)
-
-__all__ = [
-    "SessionResult",
-    "SpanLabError",
-    "compare",
-    "compile_trial",
-    "figure",
-    "inspect_task",
-    "list_paradigms",
-    "load_paradigm",
-    "read_responses",
-    "render",
-    "replay",
-    "replay_async",
-    "resume",
-    "resume_async",
-    "run",
-    "scores",
-    "train",
-]
+__getattr__, __dir__, __all__ = door("spanlab", __file__)
 
 
 def _draw_in_notebooks() -> None:

@@ -405,10 +405,10 @@ def scores(
 
 
 def inspect_task(paradigm: str, **options: Any) -> Any:
-    """A paradigm as a task of inspect_ai: see :func:`.exchange.inspect_tasks.inspect_task`, which says what ``options`` there are."""
-    from .exchange.inspect_tasks import inspect_task as task
+    """A paradigm as a task of inspect_ai, which any of its models takes; the format ``inspect`` says what ``options`` there are."""
+    from .exchange.registry import FORMATS
 
-    return task(paradigm, **options)
+    return FORMATS.get("inspect")().task(paradigm, **options)
 
 
 @_for_python

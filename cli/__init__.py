@@ -1,10 +1,5 @@
 """The command line."""
 
-from __future__ import annotations
+from ..core.doors import door
 
-
-def main() -> None:
-    """Run the command line with the arguments of this process."""
-    from .app import main as run
-
-    run()
+__getattr__, __dir__, __all__ = door(__name__, __file__)

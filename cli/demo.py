@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from ..agents.base import Agent
+from ..agents.oracles import make_observer
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
 from ..paradigms.language.schema import SessionDesign
 from ..sessions import Request, Runner, Session, begin
+from ..sessions.chosen_trials import ChosenTrials
 from ..sessions.conduct import remove_unused
 from ..sessions.key_mapping import KeySetting, key_request
 from ..sessions.people import SessionSeed
@@ -81,8 +84,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
     if me:
         need("lab", "psychopy", "a window for participants")
         need_window()
-    if browser:
-        _need_browser()
+    at_page = _page_demonstration() if browser else None
     parts = _parts(me, browser)
     vsr = load_paradigm("vsr")
     plan = plan_session(vsr, SEED, SessionDesign(repetitions=REPETITIONS, interval=500.0), {"list_length": [LENGTH]})
@@ -94,9 +96,10 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
             with _stage("starting a scripted chat server (fakellm) on this machine"):
                 chat.append(stack.enter_context(ScriptedServer([*demonstration_rules(), *first_option_rules(_others(machines))])))
         data, like = output / "data", ""
-        if browser:
+        if at_page is not None:
             with _stage(f"a simulated participant at a page in Chromium: {len(plan)} trials of visual serial recall, about {_minutes(plan)}"):
-                like = _in_browser(data, vsr, plan)
+                chosen = ChosenTrials(vsr, [*plan], SEED, "corrected", "demo", vsr.name)
+                like = at_page.take_in_browser(data, vsr, chosen, make_observer("capacity"), SEED, SPEED, 10 * _seconds(plan))
         elif "lab" in parts:
             person, label = _participant(me, stack)
             with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
@@ -182,29 +185,19 @@ def _participant(me: bool, stack: ExitStack) -> tuple[Agent, str]:
     return simulated, "a simulated participant (real keys and clicks, invisible screen)"
 
 
-def _need_browser() -> None:
-    """See to it that there is what a participant in a browser needs.
+def _page_demonstration() -> Any:
+    """The demonstration that an extension has for ``--browser``, when all that it needs is there.
 
     Raises
     ------
     SpanLabError
-        when there is not; the message says how to install it.
+        when it is not; the message says how to install it.
     """
-    for package in ("starlette", "uvicorn", "websockets"):
-        need("web", package, "a participant in a browser")
-    from ..agents.human.browser.chromium import find_chromium
-
-    find_chromium()
-
-
-def _in_browser(data: Path, paradigm: Paradigm, plan: Sequence[PlannedTrial]) -> str:
-    """Have the simulated participant take the trials at a page; gives the name of the session."""
-    from ..agents.oracles import make_observer
-    from ..sessions.chosen_trials import ChosenTrials
-    from .demo_browser import take_in_browser
-
-    chosen = ChosenTrials(paradigm, [*plan], SEED, "corrected", "demo", paradigm.name)
-    return take_in_browser(data, paradigm, chosen, make_observer("capacity"), SEED, SPEED, 10 * _seconds(plan))
+    for point in entry_points(group="spanlab.demonstrations", name="browser"):
+        demonstration = point.load()
+        demonstration.check()
+        return demonstration
+    raise SpanLabError("a participant in a browser needs the extension 'browser', which is not installed")
 
 
 def _take(session: Session, agent: Agent) -> Session:

@@ -8,9 +8,9 @@ Schema and documentation follow from that. Third parties add theirs through the 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
@@ -72,7 +72,7 @@ class Declarations(Generic[V]):
         self.group = group
         self._several = several or f"{sort}s"
         self._known: dict[str, V] = {}
-        self._loaded = False
+        self._waiting: list[EntryPoint] | None = None
 
     def name_of(self, value: Any) -> str:
         """The name under which a thing is known.
@@ -103,31 +103,48 @@ class Declarations(Generic[V]):
         Raises
         ------
         SpanLabError
-            when those of another package cannot be loaded.
+            when one of another package cannot be loaded; the others are known then (see :meth:`loaded`).
         """
-        if not self._loaded:
-            self._loaded = True
-            for point in entry_points(group=self.group):
-                try:
-                    self.add(point.load())
-                except Exception as error:
-                    self._loaded = False
-                    where = f" of {point.dist.name}" if point.dist is not None else ""
-                    raise SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that package") from error
+        self._load(self._points())
         return self._known
 
+    def loaded(self) -> list[str]:
+        """The names that are known by now."""
+        return list(self._known)
+
     def get(self, name: str) -> V:
-        """The one called ``name``.
+        """The one called ``name``; of what other packages declare, only one of this name is loaded.
 
         Raises
         ------
         SpanLabError
             when there is none; the message tells the nearest name.
         """
+        if name not in self._known:
+            self._load([point for point in self._points() if point.name == name])
         known = self._known if name in self._known else self.known()
         if name not in known:
             raise SpanLabError(f"unknown {self.sort} '{name}'{nearest(name, known)}")
         return known[name]
+
+    def _points(self) -> list[EntryPoint]:
+        """What packages declare in the group and nobody has loaded yet; the group is scanned once."""
+        if self._waiting is None:
+            self._waiting = list(entry_points(group=self.group))
+        return self._waiting
+
+    def _load(self, points: Sequence[EntryPoint]) -> None:
+        waiting, failure = self._points(), None
+        for point in tuple(points):
+            try:
+                self.add(point.load())
+                waiting.remove(point)
+            except Exception as error:
+                where = f" of {point.dist.name}" if point.dist is not None else ""
+                failure = failure or SpanLabError(f"the {self.sort} '{point.name}'{where} cannot be loaded ({error}); repair or uninstall that package")
+                failure.__cause__ = failure.__cause__ or error
+        if failure is not None:
+            raise failure
 
     def __contains__(self, name: object) -> bool:
         return name in self._known or name in self.known()

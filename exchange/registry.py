@@ -9,27 +9,20 @@ from typing import Any
 from typing_extensions import override
 
 from ..core.registry import Registry
-from .bids import Bids
-from .conversations import ChatJsonl, Psych101
-from .csv_tables import CsvTables
 from .format import Format
-from .inspect_logs import InspectLogs
 from .lab_tables.jspsych import JsPsych
 from .lab_tables.psychopy import PsychoPy
-from .nback.format import NBackBlocks, NBackResults
-from .psychds import PsychDS
 from .trials_format import TrialsFormat
-from .worm.format import WormTrials
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class FormatRegistry(Registry[Format[Any, Any]]):
-    """Formats in the order in which they were registered: SpanLab's own come first and are found without loading other packages."""
+    """Formats: the core's own come first, those of extensions and of other packages follow."""
 
     def __init__(self) -> None:
         super().__init__("format", "spanlab.formats")
-        for format_ in (WormTrials, NBackBlocks, NBackResults, Bids, PsychDS, CsvTables, Psych101, ChatJsonl, InspectLogs, PsychoPy, JsPsych):
+        for format_ in (PsychoPy, JsPsych):
             self.register(format_)
 
     @override
@@ -48,10 +41,6 @@ class FormatRegistry(Registry[Format[Any, Any]]):
             if (getattr(cls, side) is None) != (getattr(cls, method) is getattr(base, method)):
                 raise ValueError(f"{cls.__name__} has '{side}' or '{method}', and not the other; they belong together")
         return cls.name
-
-    def loaded(self) -> list[str]:
-        """The names that are known without loading other packages."""
-        return list(self._known)
 
     @override
     def __iter__(self) -> Iterator[str]:

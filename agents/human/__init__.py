@@ -1,8 +1,5 @@
 """The person at the PsychoPy window, and the simulated one who presses real keys. Importing this package does not import PsychoPy."""
 
-from ..interruptions import Abandoned
-from .display.screen import virtual_screen
-from .participant import Participant, ParticipantEpisode
-from .simulated import SimulatedParticipant
+from ...core.doors import door
 
-__all__ = ["Abandoned", "Participant", "ParticipantEpisode", "SimulatedParticipant", "virtual_screen"]
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -3,9 +3,6 @@
 Nothing here imports torch until a network is used.
 """
 
-from .agent import NetworkAgent
-from .foreign import Interface, OwnNetwork
-from .settings import CompactSettings, WormSettings, model_settings
-from .training.config import TrainingConfig, read_config
+from ...core.doors import door
 
-__all__ = ["CompactSettings", "Interface", "NetworkAgent", "OwnNetwork", "TrainingConfig", "WormSettings", "model_settings", "read_config"]
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -1,1 +1,5 @@
 """Means of cells and their intervals, from sums of any number of parts."""
+
+from ...core.doors import door
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

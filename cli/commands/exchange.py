@@ -115,7 +115,7 @@ def migrate(
 
 def _all_formats() -> Iterator[Format[Any, Any]]:
     """Every format; a package that cannot be loaded hinders no other."""
-    from ...exchange import FORMATS
+    from ...exchange.registry import FORMATS
 
     try:
         names = list(FORMATS)

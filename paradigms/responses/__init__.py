@@ -4,7 +4,7 @@ from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Sca
 from .cells import Cells
 from .choice import Choice
 from .continuous import Continuous
-from .keys import AnswerKeys
+from .keys import AnswerKeys, is_button, key_label
 from .rating import Rating
 from .regions import Area, Region, grid_regions
 from .sequence import SerialOrder
@@ -30,4 +30,6 @@ __all__ = [
     "Surface",
     "TypedText",
     "grid_regions",
+    "is_button",
+    "key_label",
 ]

@@ -2,12 +2,20 @@
 
 from . import change, coordination, distributions, integration, lists, nback, noise, nouns, patterns, span, switching, updating
 from .base import SAMPLERS, Sampler
+from .integration import whole
+from .nback import NBackBlock
+from .noise import CellNoise, LetterNoise
+from .span import direction_of
 
 __all__ = [
     "SAMPLERS",
+    "CellNoise",
+    "LetterNoise",
+    "NBackBlock",
     "Sampler",
     "change",
     "coordination",
+    "direction_of",
     "distributions",
     "integration",
     "lists",
@@ -18,4 +26,5 @@ __all__ = [
     "span",
     "switching",
     "updating",
+    "whole",
 ]

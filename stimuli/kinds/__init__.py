@@ -20,8 +20,12 @@ from . import (
     together,
     vocabulary,
 )
+from .plain import Tone
+from .sounds import ShownSound
 
 __all__ = [
+    "ShownSound",
+    "Tone",
     "arrays",
     "bars",
     "blocks",

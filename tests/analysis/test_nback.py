@@ -18,7 +18,7 @@ from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import COUNTS, OURS, PUBLISHED, Rules, describe_exceptions, measured, nback_blocks
 from spanlab.analysis.nback.published import FAMILIES, layout, published_blocks, published_results, recomputed_cells, variant_of
 from spanlab.analysis.nback.significance import above, exact_without_ties, kruskal_wallis, mann_whitney, signed_ranks
-from spanlab.exchange.nback.published_sessions import import_results
+from spanlab.extensions.replication.nback.published_sessions import import_results
 from spanlab.sessions import read_responses
 
 KEY = ["variant", "model", "n"]

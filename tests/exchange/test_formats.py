@@ -200,7 +200,7 @@ def test_what_a_format_does_not_do_it_refuses() -> None:
         (type("Idle", (Format,), {"name": "idle"}), "Idle neither reads nor writes anything"),
         (type("Claims", (Format,), {"name": "claims", "reads": Archive.reads}), "Claims has 'reads' or 'read', and not the other"),
         (type("Claims", (TrialsFormat,), {"name": "claims", "writes": Archive.writes}), "Claims has 'writes' or 'write_trials', and not the other"),
-        (type("Mine", (Given,), {"name": "worm"}), "two format classes are called 'worm'"),
+        (type("Mine", (Given,), {"name": "psychopy"}), "two format classes are called 'psychopy'"),
     ],
 )
 def test_classes_that_cannot_be_registered(cls: Any, told: str) -> None:

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from worm_trials import SETS, trials_of, write_folder
 
 from spanlab.core.errors import SpanLabError
-from spanlab.exchange.worm import json_stream
-from spanlab.exchange.worm.folder import import_worm
-from spanlab.exchange.worm.json_stream import read_lists
-from spanlab.exchange.worm.names import TRIALS
+from spanlab.extensions.replication.worm import json_stream
+from spanlab.extensions.replication.worm.folder import import_worm
+from spanlab.extensions.replication.worm.json_stream import read_lists
+from spanlab.extensions.replication.worm.names import TRIALS
 from spanlab.paradigms import compile_trial
 from spanlab.paradigms.trials_file import TrialsFile
 
@@ -326,7 +326,7 @@ def test_a_killed_import_leaves_no_trials_and_is_in_nobodys_way(tmp_path: Path) 
 import os
 from pathlib import Path
 from spanlab.exchange import trials_format
-from spanlab.exchange.worm import folder as worm_folder
+from spanlab.extensions.replication.worm import folder as worm_folder
 
 write = trials_format.write_trials
 def write_some_then_die(path, *rest):

@@ -17,12 +17,12 @@ from worm_trials import SETS, trials_of, write_folder
 from spanlab.agents.human.display.file import read_display, write_display
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import FORMATS, Report
-from spanlab.exchange.bids_sessions import BidsReading
 from spanlab.exchange.migration import migrate
-from spanlab.exchange.nback.published_sessions import import_results
-from spanlab.exchange.nback.sets import import_blocks
-from spanlab.exchange.sharing import Sharing
-from spanlab.exchange.worm.folder import import_worm
+from spanlab.extensions.replication.nback.published_sessions import import_results
+from spanlab.extensions.replication.nback.sets import import_blocks
+from spanlab.extensions.replication.worm.folder import import_worm
+from spanlab.extensions.standards.bids_sessions import BidsReading
+from spanlab.extensions.standards.sharing import Sharing
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.trials_file import TrialsFile, write_trials
 from spanlab.sessions import complete, read_responses, reopen, same_trials

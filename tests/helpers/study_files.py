@@ -10,8 +10,8 @@ from session_tools import AtTheWindow
 
 from spanlab.agents.base import Option, Response, WindowAgent
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.browser.visits.offers import FormQuestion, Looks
 from spanlab.paradigms import Percept
-from spanlab.sessions.online.offers import FormQuestion, Looks
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study, load_study
 from spanlab.sessions.studies.visit import Visit, VisitRequest, sit_down

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -25,7 +26,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sessions": {"", "core", "stimuli", "paradigms", "agents"},
     "exchange": {"core", "stimuli", "paradigms", "agents", "sessions"},
     "analysis": {"", "core", "human_data", "sessions.record"},
-    "reproduction": {"core", "paradigms", "agents", "sessions", "analysis"},
     "api": {"core", "stimuli", "paradigms", "agents", "sessions", "exchange", "human_data", "analysis"},
 }
 #: Folders of the repository that are not part of the package.
@@ -36,6 +36,12 @@ MOST_IN_A_ROOM = 20
 COMMAND_LINE = {"cli", "__main__"}
 #: Rooms that may import less than the part that they are in.
 STRICTER: dict[str, set[str]] = {"sessions.record": {"core"}}
+#: For each extension, the others that its README says it uses.
+EXTENSIONS: dict[str, set[str]] = {"browser": set(), "planning": set(), "replication": set(), "standards": set()}
+#: names that a room gives to extensions through its door
+MOST_AT_A_DOOR = 20
+#: Doors that are wider, and what they have: none of these grows.
+WIDE_DOORS = {"core": 24, "paradigms": 35, "sessions": 38, "sessions.record": 27, "sessions.studies": 37}
 
 
 @dataclass(frozen=True)
@@ -87,8 +93,10 @@ def imports(module: str) -> Iterator[Import]:
     here = module.split(".") if module else []
     base = here if path.name == "__init__.py" else here[:-1]
     for node in ast.walk(trees()[module]):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            origin = base[: len(base) - node.level + 1] + (node.module.split(".") if node.module else [])
+        outside = isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "spanlab"
+        if isinstance(node, ast.ImportFrom) and (node.level or outside):
+            behind = node.module.split(".") if node.module else []
+            origin = behind[1:] if outside else base[: len(base) - node.level + 1] + behind
             for alias in node.names:
                 name = ".".join([*origin, alias.name])
                 yield Import(module, name if name in MODULES else ".".join(origin), node.lineno)
@@ -108,15 +116,16 @@ def test_every_package_on_disk_is_listed_in_pyproject() -> None:
     on_disk = {"spanlab"}
     for top in ROOT.iterdir():
         if top.is_dir() and not top.name.startswith(".") and not top.name.endswith(".egg-info") and top.name not in NOT_PACKAGES:
-            on_disk |= {".".join(["spanlab", *path.parent.relative_to(ROOT).parts]) for path in top.rglob("*.py")}
+            folders = {path.parent.relative_to(ROOT) for path in top.rglob("*.py") if path.name != "conftest.py" and "tests" not in path.parts}
+            on_disk |= {".".join(["spanlab", *folder.parts]) for folder in folders}
     assert on_disk == set(packages())
 
 
 def test_imports_inside_the_package_are_relative() -> None:
-    """But for those of the package itself, which test runners import by the name of the repository's folder."""
+    """But for those of the package itself, which test runners import by the name of the repository's folder, and of extensions, which are as if others' own."""
     absolute = []
     for module, tree in trees().items():
-        if not module:
+        if not module or part(module) == "extensions":
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -130,7 +139,7 @@ def test_imports_inside_the_package_are_relative() -> None:
 
 
 def test_every_part_is_known() -> None:
-    unknown = {part(module) for module in MODULES} - set(MAY_IMPORT) - COMMAND_LINE
+    unknown = {part(module) for module in MODULES} - set(MAY_IMPORT) - COMMAND_LINE - {"extensions"}
     assert not unknown, "say in MAY_IMPORT what these may import"
 
 
@@ -138,7 +147,7 @@ def test_arrows_point_one_way() -> None:
     wrong = []
     for found in all_imports():
         here, there = part(found.importer), part(found.target)
-        if here in COMMAND_LINE or here == there:
+        if here in {*COMMAND_LINE, "extensions"} or here == there:
             continue
         allowed = MAY_IMPORT[here]
         if not lies_in(found.target, allowed):
@@ -146,8 +155,86 @@ def test_arrows_point_one_way() -> None:
     assert not wrong
 
 
-def test_only_the_command_line_imports_the_command_line() -> None:
-    assert not [str(found) for found in all_imports() if part(found.target) in COMMAND_LINE and part(found.importer) not in COMMAND_LINE]
+def test_only_the_command_line_and_extensions_import_the_command_line() -> None:
+    allowed = {*COMMAND_LINE, "extensions"}
+    assert not [str(found) for found in all_imports() if part(found.target) in COMMAND_LINE and part(found.importer) not in allowed]
+
+
+def test_the_core_imports_no_extension() -> None:
+    assert not [str(found) for found in all_imports() if part(found.target) == "extensions" and part(found.importer) != "extensions"]
+
+
+def extension(module: str) -> str:
+    return (module.split(".") + [""])[1]
+
+
+def test_extensions_import_others_only_where_they_say_so() -> None:
+    assert {path.name for path in (ROOT / "extensions").iterdir() if (path / "__init__.py").is_file()} == set(EXTENSIONS)
+    wrong = []
+    for found in all_imports():
+        if part(found.importer) == part(found.target) == "extensions":
+            here, there = extension(found.importer), extension(found.target)
+            if here != there and there not in EXTENSIONS[here]:
+                wrong.append(str(found))
+    assert not wrong
+
+
+def door_of(room: str) -> set[str]:
+    """The names that a room gives to everybody: those of its stub, or those of ``__all__``."""
+    return set(importlib.import_module(f"spanlab.{room}" if room else "spanlab").__all__)
+
+
+def through_doors() -> dict[str, set[str]]:
+    """For each room of the core, the names that extensions take from it."""
+    taken: dict[str, set[str]] = {}
+    for module, tree in trees().items():
+        if part(module) != "extensions":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not node.level and part(node.module or "") == "spanlab":
+                room = (node.module or "").removeprefix("spanlab").removeprefix(".")
+                taken.setdefault(room, set()).update(alias.name for alias in node.names)
+    return taken
+
+
+def test_extensions_come_in_through_the_doors() -> None:
+    taken = through_doors()
+    assert len(taken) > 20
+    rooms = {name.removeprefix("spanlab").removeprefix(".") for name in packages()} | {"api"}
+    assert not set(taken) - rooms, "an extension imports from a room, not from a module in it"
+    closed = {room: names - door_of(room) for room, names in taken.items() if room not in {"api", "core.locale"}}
+    assert not {room: names for room, names in closed.items() if names}
+
+
+def test_doors_are_narrow() -> None:
+    wide = {room: len(names) for room, names in through_doors().items() if len(names) > MOST_AT_A_DOOR}
+    assert wide == WIDE_DOORS
+
+
+def test_a_door_gives_no_name_that_a_module_behind_it_has_too() -> None:
+    """``from room import name`` would be the one or the other, as the case may be."""
+    stubs = [path for path in ROOT.glob("*/**/__init__.pyi") if ".venv" not in path.parts]
+    assert len(stubs) > 20
+    both = []
+    for stub in stubs:
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                both += [f"{stub.parent.name}: {alias.name}" for alias in node.names if (stub.parent / f"{alias.name}.py").exists()]
+    assert not both
+
+
+@pytest.mark.parametrize("name", sorted(EXTENSIONS))
+def test_an_extension_says_what_it_adds_and_which_doors_it_uses(name: str) -> None:
+    text = (ROOT / "extensions" / name / "README.md").read_text(encoding="utf-8")
+    used = {found for found in re.findall(r"`spanlab((?:\.\w+)*)`", text.partition("doors of the core:")[2])}
+    doors = {
+        "".join(f".{word}" for word in (node.module or "").split(".")[1:])
+        for module, tree in trees().items()
+        if module.startswith(f"extensions.{name}")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and not node.level and part(node.module or "") == "spanlab"
+    }
+    assert used == doors
 
 
 @pytest.mark.parametrize("room", sorted(STRICTER))

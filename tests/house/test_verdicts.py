@@ -55,7 +55,7 @@ def test_verdicts_are_declared_once_and_in_full() -> None:
 @pytest.mark.parametrize("node", sorted({node for rule in RULES for node in rule.tests}))
 def test_both_tests_of_a_verdict_are_there(node: str) -> None:
     file, _, name = node.partition("::")
-    assert file.startswith("tests/")
+    assert file.startswith(("tests/", "extensions/"))
     assert Path(file).name.startswith("test_")
     assert name.partition("[")[0] in functions(file), f"{node} is not there: write it, or say where it is now"
 
@@ -63,7 +63,7 @@ def test_both_tests_of_a_verdict_are_there(node: str) -> None:
 def test_declared_sentences_are_those_of_the_code() -> None:
     """All words of a declared sentence stand in one module or template: what is no longer said is no longer declared."""
     declarations = re.compile(r"^VERDICTS = \(\n.*?^\)\n", re.MULTILINE | re.DOTALL)
-    templates = [path for room in ("analysis", "reproduction", "sessions") for path in (ROOT / room).rglob("*.jinja")]
+    templates = [path for room in ("analysis", "extensions", "sessions") for path in (ROOT / room).rglob("*.jinja")]
     texts = ((ROOT / path).read_text(encoding="utf-8") for path in (*modules(ROOT), *templates))
     words = [frozenset(re.findall(r"\w+", declarations.sub("", text))) for text in texts]
     assert "\n".join(sentence for sentence in SAID if not any(said >= {*re.findall(r"\w+", sentence)} for said in words)) == ""

@@ -23,8 +23,8 @@ from spanlab.agents.registry import make_agent
 from spanlab.analysis.data.scoring import sort_rows
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.analysis.report import folder as report_folder
-from spanlab.cli.preregistration import preregistration
 from spanlab.core.errors import ParadigmError, SpanLabError
+from spanlab.extensions.planning.preregistration import preregistration
 from spanlab.paradigms import AnswerKeys, Ask, Paradigm, Percept, compile_trial, load_paradigm
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Rating

@@ -14,7 +14,7 @@ from command_line import Run
 from paradigm_texts import text
 
 from spanlab.core.errors import SpanLabError
-from spanlab.exchange.sharing import OTHER
+from spanlab.extensions.standards.sharing import OTHER
 from spanlab.paradigms.responses import RESPONSES, Answer, ItemScore, ResponseKind, ScoreField, Surface
 from spanlab.paradigms.score_check import probe_scores
 from spanlab.sessions import find_sessions, read_responses, read_session

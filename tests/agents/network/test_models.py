@@ -26,7 +26,7 @@ from spanlab.agents.network.models.build import empty  # noqa: E402
 from spanlab.agents.network.models.compact import Retina  # noqa: E402
 from spanlab.agents.network.settings import Task  # noqa: E402
 from spanlab.core.errors import SpanLabError  # noqa: E402
-from spanlab.exchange.worm.folder import import_worm  # noqa: E402
+from spanlab.extensions.replication.worm.folder import import_worm  # noqa: E402
 from spanlab.paradigms import compile_trial  # noqa: E402
 from spanlab.paradigms.network_view import WORM_TASKS, network_arrays  # noqa: E402
 from spanlab.paradigms.trials_file import TrialsFile  # noqa: E402

@@ -20,11 +20,11 @@ from spanlab.analysis.effects.groups import between_groups, group_effect, people
 from spanlab.analysis.figure_catalogue import FIGURES, figure_named
 from spanlab.analysis.figures.figure import Wish
 from spanlab.analysis.report import folder as report_folder
-from spanlab.analysis.report.methods import methods
 from spanlab.analysis.stats.margins import read_margins
 from spanlab.analysis.stats.mixed_contrasts import contrasts
 from spanlab.analysis.stats.mixed_model import mixed_model
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.planning.methods import methods
 
 TWO = {"training": (12, 1.5), "control": (10, 0.5)}
 

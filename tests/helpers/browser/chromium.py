@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from spanlab.agents.human.browser import chromium as chromium_module
-from spanlab.agents.human.browser.chromium import Chromium, Tab
-from spanlab.agents.human.browser.hands import Clock
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.browser.participant import chromium as chromium_module
+from spanlab.extensions.browser.participant.chromium import Chromium, Tab
+from spanlab.extensions.browser.participant.hands import Clock
 
 __all__ = ["Chromium", "Lines", "Tab", "Warp", "chromium", "need_chromium"]
 

@@ -14,20 +14,20 @@ from virtual_lab import Nothing, VirtualStage, VirtualWindow
 
 from spanlab.agents.base import Option, Response, TrialContext, WindowAgent
 from spanlab.agents.human import trial_player as player_module
-from spanlab.agents.human.browser.chromium import Tab
-from spanlab.agents.human.browser.hands import By, Clock, Decision, Hands
-from spanlab.agents.human.browser.simulated import SimulatedAtPage
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.simulation import Decisions
 from spanlab.agents.human.trial_player import Player
 from spanlab.agents.oracles import make_observer
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
+from spanlab.extensions.browser.participant.chromium import Tab
+from spanlab.extensions.browser.participant.hands import By, Clock, Decision, Hands
+from spanlab.extensions.browser.participant.simulated import SimulatedAtPage
+from spanlab.extensions.browser.visits.board import MonitorBoard
+from spanlab.extensions.browser.visits.offers import Looks, Offer
+from spanlab.extensions.browser.visits.serving import make_server, running
+from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import Display, Percept, Truth
 from spanlab.sessions import Request, Runner, begin, read_responses
-from spanlab.sessions.online.board import MonitorBoard
-from spanlab.sessions.online.offers import Looks, Offer
-from spanlab.sessions.online.serving import make_server, running
-from spanlab.sessions.online.visits import VisitDesk
 from spanlab.sessions.session import planned_as_begun
 
 #: reaction time at the virtual window (s)

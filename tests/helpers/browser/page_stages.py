@@ -11,7 +11,7 @@ from chromium import Chromium, Tab, Warp
 from page_bench import data_folder, hands_of, served
 
 from spanlab.core.locale import sentence
-from spanlab.sessions.online.offers import StudyOffer
+from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.sessions.studies.study import load_study
 
 #: Looks at a stage in a tab.

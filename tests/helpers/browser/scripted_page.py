@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from spanlab.agents.human.browser.channel import PageEvent
-from spanlab.agents.human.browser.screen import ScreenReport
+from spanlab.extensions.browser.participant.channel import PageEvent
+from spanlab.extensions.browser.participant.screen import ScreenReport
 
 FRAME = 1000 / 60
 SCREEN = {

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.exchange.worm.names import DATA_SETS, TRIALS, DataSet
+from spanlab.extensions.replication.worm.names import DATA_SETS, TRIALS, DataSet
 from spanlab.paradigms import Step, Trial
 from spanlab.paradigms.network_view import is_model_step
 

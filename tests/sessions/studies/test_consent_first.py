@@ -12,8 +12,8 @@ from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.sessions import find_sessions, read_session
-from spanlab.sessions.online.offers import StudyOffer
 from spanlab.sessions.studies.battery import Battery, NoConsentError
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import Visit
@@ -123,8 +123,8 @@ def at_the_page(tmp_path: Path, data: Path, refusing: bool) -> list[Mapping[str,
     pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
     from scripted_page import ScriptedPage, Wire
 
-    from spanlab.sessions.online.serving import make_server, running
-    from spanlab.sessions.online.visits import VisitDesk
+    from spanlab.extensions.browser.visits.serving import make_server, running
+    from spanlab.extensions.browser.visits.visits import VisitDesk
 
     class Page(ScriptedPage):
         def _do(self, message: Mapping[str, Any]) -> None:

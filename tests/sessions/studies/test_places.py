@@ -17,7 +17,7 @@ from study_files import AtTheDoor, AwayError, Guest, study_in, take
 
 from spanlab.core.atomic_files import only_writer, read_lines
 from spanlab.core.locale import sentence
-from spanlab.sessions.online.offers import End, StudyOffer
+from spanlab.extensions.browser.visits.offers import End, StudyOffer
 from spanlab.sessions.studies import participants
 from spanlab.sessions.studies.groups import DROPPED_OUT, REFUSED, StudyFullError, assigner
 from spanlab.sessions.studies.participants import Person, find, people, register

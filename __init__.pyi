@@ -1,0 +1,21 @@
+from .api import compare as compare
+from .api import figure as figure
+from .api import inspect_task as inspect_task
+from .api import render as render
+from .api import replay as replay
+from .api import replay_async as replay_async
+from .api import resume as resume
+from .api import resume_async as resume_async
+from .api import run as run
+from .api import scores as scores
+from .api import train as train
+from .core.errors import SpanLabError as SpanLabError
+
+__version__: str
+from .paradigms import compile_trial as compile_trial
+from .paradigms import list_paradigms as list_paradigms
+from .paradigms import load_paradigm as load_paradigm
+from .sessions.result import SessionResult as SessionResult
+from .sessions.result import read_responses as read_responses
+
+__all__: list[str]

@@ -1,0 +1,14 @@
+from .agent import ChatAgent as ChatAgent
+from .choices import NO_ANSWER as NO_ANSWER
+from .conversation import Conversation as Conversation
+from .memory import Before as Before
+from .memory import Past as Past
+from .messages import Message as Message
+from .messages import Reply as Reply
+from .messages import Text as Text
+from .settings import ChatSettings as ChatSettings
+from .transport.endpoint import Endpoint as Endpoint
+from .transport.endpoint import EndpointError as EndpointError
+from .transport.hooks import Outgoing as Outgoing
+from .transport.hooks import SendHook as SendHook
+from .transport.request_limits import RequestLimits as RequestLimits

@@ -1,0 +1,1 @@
+from .inspect_hook import InspectHook as InspectHook

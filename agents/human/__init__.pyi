@@ -1,0 +1,16 @@
+from .display.screen import virtual_screen as virtual_screen
+from .participant import Participant as Participant
+from .participant import ParticipantEpisode as ParticipantEpisode
+from .simulated import SimulatedParticipant as SimulatedParticipant
+from .simulation import AFTER_REFRACTORY_MS as AFTER_REFRACTORY_MS
+from .simulation import ANSWER_MS as ANSWER_MS
+from .simulation import NEXT_MARK_MS as NEXT_MARK_MS
+from .simulation import Decisions as Decisions
+from .simulation import drawn_seconds as drawn_seconds
+from .simulation import observer_settings as observer_settings
+from .simulation import reaction_times as reaction_times
+from .simulation import turning_keys as turning_keys
+from .participant import Abandoned as Abandoned
+from .step_account import StepAccount as StepAccount
+from .step_account import time_of as time_of
+from .trial_player import GO_ON_AFTER as GO_ON_AFTER

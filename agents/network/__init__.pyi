@@ -1,0 +1,9 @@
+from .agent import NetworkAgent as NetworkAgent
+from .foreign import Interface as Interface
+from .foreign import OwnNetwork as OwnNetwork
+from .settings import CompactSettings as CompactSettings
+from .settings import WormSettings as WormSettings
+from .settings import model_settings as model_settings
+from .settings import need_torch as need_torch
+from .training.config import TrainingConfig as TrainingConfig
+from .training.config import read_config as read_config

@@ -1,0 +1,1 @@
+from .published import worm_tasks as worm_tasks

@@ -1,0 +1,1 @@
+from .sweep import read_sweep as read_sweep

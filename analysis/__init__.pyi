@@ -1,0 +1,1 @@
+from .figure_catalogue import figure_named as figure_named

@@ -1,0 +1,14 @@
+from .columns import plain_name as plain_name
+from .exclusions import Rule as Rule
+from .loading import Data as Data
+from .loading import load as load
+from .loading import tables_and_folders as tables_and_folders
+from .scoring import Scored as Scored
+from .scoring import plural as plural
+from .scoring import score_table as score_table
+from .sessions import Head as Head
+from .sessions import SessionFacts as SessionFacts
+from .sessions import heads as heads
+from .style import condition_looks as condition_looks
+from .style import listed as listed
+from .timing import timing_in_short as timing_in_short

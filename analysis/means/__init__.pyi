@@ -1,0 +1,1 @@
+from .bootstrap import LEVEL as LEVEL

@@ -1,0 +1,2 @@
+from . import scores as scores
+from .score_layout import published_scores as published_scores

@@ -1,0 +1,15 @@
+from .cells import nback_cells as nback_cells
+from .measures import PUBLISHED as PUBLISHED
+from .measures import measured as measured
+from .published import FAMILIES as FAMILIES
+from .published import OTHER_MODELS as OTHER_MODELS
+from .published import REFERENCE as REFERENCE
+from .published import STUDY_MODEL as STUDY_MODEL
+from .published import layout as layout
+from .published import printed_means as printed_means
+from .published import printed_tests as printed_tests
+from .published import published_blocks as published_blocks
+from .published import published_results as published_results
+from .significance import above as above
+from .significance import kruskal_wallis as kruskal_wallis
+from .significance import mann_whitney as mann_whitney

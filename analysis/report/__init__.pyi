@@ -1,0 +1,1 @@
+from .text import protocols_of as protocols_of

@@ -1,0 +1,1 @@
+"""What builds on the core: each extension is a package as a stranger would build it, and can be deleted."""

@@ -1,0 +1,1 @@
+"""Participants in browsers: the page, the line to it, the server, and the visits."""

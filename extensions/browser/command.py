@@ -1,0 +1,116 @@
+"""``spanlab serve``: sessions with people in browsers."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spanlab.cli import DataOption
+from spanlab.cli.commands import given
+from spanlab.core import SpanLabError, need
+
+_DATA = Path("data")
+
+#: options that the study file has, and why they are left out with one
+_IN_STUDY_FILES = ("language", "trials", "design", "practice", "keys", "key", "theme", "palette")
+
+
+def serve(
+    context: typer.Context,
+    paradigm: Annotated[str, typer.Argument(help="name in the library (spanlab list), or a YAML file: a paradigm or a study", metavar="PARADIGM_OR_STUDY")],
+    port: Annotated[int, typer.Option("--port", help="port to listen on", min=1, max=65535)] = 8765,
+    host: Annotated[str, typer.Option("--host", help="address to listen on; 127.0.0.1 is this computer alone")] = "127.0.0.1",
+    data: DataOption = _DATA,
+    most: Annotated[int, typer.Option("--most", help="participants at the same time", min=1, max=2000)] = 60,
+    pilot: Annotated[bool, typer.Option("--pilot", help="mark the data as pilot data")] = False,
+    language: Annotated[str, typer.Option("--language", help="paradigms: language of the instructions")] = "en",
+    trials: Annotated[int | None, typer.Option("--trials", help="paradigms: number of trials instead of the design's repetitions", min=1)] = None,
+    design: Annotated[str | None, typer.Option("--design", help="paradigms: session design of the paradigm; 'human' if not given")] = None,
+    practice: Annotated[bool, typer.Option("--practice/--no-practice", help="paradigms: begin with practice")] = True,
+    keys: Annotated[str, typer.Option("--keys", help="paradigms: keys for questions with two words: standard, swapped or counterbalanced")] = "standard",
+    key: Annotated[list[str] | None, typer.Option("--key", help="paradigms: another key for an answer, such as same=s", metavar="ANSWER=KEY")] = None,
+    theme: Annotated[str, typer.Option("--theme", help="paradigms: colours around the canvas: standard, dark or light")] = "standard",
+    palette: Annotated[str, typer.Option("--palette", help="paradigms: colours of the stimuli: published or safe")] = "published",
+) -> None:
+    """Serve a study or a paradigm to participants in browsers, until Ctrl-C.
+
+    A participant opens http://HOST:PORT/?participant=ID (Prolific's PROLIFIC_PID is understood; without either, the page makes an identifier). The record is
+    that of every session. After a reload, a cut connection or a restart of the server the session goes on with the next trial.
+
+    Not in a browser, and refused at the start: trigger codes, button boxes, display files, and questions that take any number of marks.
+    """
+    for package in ("starlette", "uvicorn", "websockets"):
+        need("web", package, "spanlab serve")
+    from spanlab.analysis.data import timing_in_short
+    from spanlab.sessions.studies import is_study, load_study
+
+    from .visits.board import MonitorBoard
+    from .visits.offers import Looks, Offer, ParadigmOffer, StudyOffer
+    from .visits.serving import make_server
+    from .visits.visits import VisitDesk
+
+    offer: Offer
+    if is_study(paradigm):
+        typed = ["--" + name for name in _IN_STUDY_FILES if given(context, name)]
+        if typed:
+            raise SpanLabError(f"leave out {' and '.join(typed)}: the study file says that")
+        offer = StudyOffer.checked(load_study(paradigm), data, "pilot" if pilot else "person")
+    else:
+        from spanlab.agents.human.display import THEMES
+        from spanlab.sessions import key_setting
+        from spanlab.stimuli.render import PALETTES
+
+        if theme not in THEMES or palette not in PALETTES:
+            raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
+        looks = Looks(theme=theme, palette=palette)  # type: ignore[arg-type]
+        offer = ParadigmOffer.checked(
+            paradigm,
+            data,
+            language=language,
+            trials=trials,
+            design=design,
+            practice=practice,
+            pilot=pilot,
+            keys=key_setting(keys, key),
+            looks=looks,
+        )
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
+    desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most)
+    board = MonitorBoard(desk, timing_in_short)
+    shown = f"[{host}]" if ":" in host else host
+    print(f"{offer.title}: http://{shown}:{port}/?participant=ID  (Ctrl-C ends it)", flush=True)
+    print(f"for the assistant alone: http://{shown}:{port}/monitor#{board.token}", flush=True)
+    if not _here(host):
+        print(
+            "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "
+            "the time less precisely (docs/online.md)",
+            file=sys.stderr,
+        )
+    server = make_server(desk, board, host, port)
+    try:
+        server.run()
+    except SystemExit:
+        raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port") from None
+    except KeyboardInterrupt:
+        pass  # Ctrl-C, which the server has heeded already
+    finally:
+        desk.close()
+    if not server.started:
+        raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port")
+
+
+def _here(host: str) -> bool:
+    """Whether an address is that of this computer alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

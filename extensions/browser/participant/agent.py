@@ -1,0 +1,373 @@
+"""The person at a page in a browser, as an agent: the window's pages, trials and answers, with a page that another computer shows."""
+
+# pyright: strict, reportImplicitOverride=true
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from spanlab.agents import Option, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
+from spanlab.agents.human.display import THEMES, ThemeName
+from spanlab.agents.human.input import USUAL, Press, Refractory
+from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
+from spanlab.core.locale import sentence
+from spanlab.paradigms import AnswerKeys, Percept, ResponseKind, Truth, Words, translated_percept
+from spanlab.paradigms.preview import ExampleDisplay
+from spanlab.paradigms.responses import is_button
+from spanlab.stimuli import Stimulus
+from spanlab.stimuli.kinds import ShownSound
+from spanlab.stimuli.render import PaletteName
+
+from .channel import RELOADED, Channel
+from .frames import FrameStore, TrialPictures, example_picture, png
+from .messages import Beginning, choices, paragraphs, theme_colours, trial_message, words
+from .reports import EndReport, StepReading, StepReport, checked
+from .screen import PageScreen
+
+#: After so many trials in a row in which page and server did not agree on what was pressed, something is wrong with the page.
+_DISAGREEMENTS = 3
+
+
+def check_displays_at_page(stimuli: Iterable[Stimulus]) -> None:
+    """Check that a page can show displays.
+
+    Raises
+    ------
+    SpanLabError
+        for sounds of one's own.
+    """
+    if any(isinstance(stimulus, ShownSound) for stimulus in stimuli):
+        raise SpanLabError("a page in a browser does not play sounds from files; take the session at the window (spanlab run)")
+
+
+def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
+    """Check that a page has what it takes to answer.
+
+    Raises
+    ------
+    SpanLabError
+        for a button box, and for questions that take any number of marks in any order.
+    """
+    for kind in kinds:
+        surface = kind.surface()
+        if any(is_button(key) for key, _ in surface.keys):
+            raise SpanLabError("a page in a browser has no button box: leave keys such as button_1 out, or take the session at the window (spanlab run)")
+        if surface.several and surface.take is None and surface.ordered is None:
+            raise SpanLabError(
+                f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks; take the session at the window"
+            )
+
+
+class BrowserParticipant(WindowAgent):
+    """A person at a page.
+
+    Parameters
+    ----------
+    channel : the line to the page
+    frames : the server's frames
+    screen : gives the screen of the page, as it was told last
+    theme, palette, refractory : as at the window
+    """
+
+    kind: ClassVar[AgentKind] = PARTICIPANT
+
+    def __init__(
+        self,
+        channel: Channel,
+        frames: FrameStore,
+        screen: Callable[[], PageScreen],
+        theme: ThemeName = "standard",
+        palette: PaletteName = "published",
+        refractory: Refractory = USUAL,
+    ) -> None:
+        self.name = "participant"
+        self.channel = channel
+        self.frames = frames
+        self.screen = screen
+        self.palette: PaletteName = palette
+        self.refractory = refractory
+        self._theme: ThemeName = theme
+        self.language = "en"
+        self.rest_ms: float | None = None
+        #: the press that ended the last step
+        self.ended_by: Press | None = None
+        self.disagreements = 0
+        self._lock = threading.Lock()
+        #: PNG files of the trial or page that the page shows, by name
+        self._pictures: dict[str, bytes] = {}
+
+    # -- pictures --------------------------------------------------------------------------------------------------------------------------------
+
+    def picture(self, name: str) -> bytes | None:
+        """A PNG file that the page may ask for; None for anything else."""
+        with self._lock:
+            return self._pictures.get(name)
+
+    def _publish(self, pictures: Mapping[str, bytes]) -> None:
+        with self._lock:
+            self._pictures = dict(pictures)
+
+    # -- for the record --------------------------------------------------------------------------------------------------------------------------
+
+    @override
+    def settings(self) -> dict[str, Any]:
+        """The declared settings, the same at every visit; measurements are in :meth:`apparatus`."""
+        refractory = {} if self.refractory == USUAL else {"refractory": self.refractory.record()}
+        return {"window": "browser", "theme": self._theme, "palette": self.palette, **refractory}
+
+    @override
+    def apparatus(self) -> dict[str, Any]:
+        """What the page has told of its browser and screen."""
+        screen = self.screen()
+        return {**screen.facts, "canvas_px": screen.canvas_px, "refractory": self.refractory.record(), "focus": "watched"}
+
+    @override
+    def check_displays(self, stimuli: Iterable[Stimulus]) -> None:
+        """Check that the page can show them.
+
+        Raises
+        ------
+        SpanLabError
+            for sounds of one's own.
+        """
+        check_displays_at_page(stimuli)
+
+    @override
+    def check_questions(self, kinds: Sequence[ResponseKind]) -> None:
+        """Check that the page has what it takes to answer.
+
+        Raises
+        ------
+        SpanLabError
+            for a button box, and for questions that take any number of marks in any order.
+        """
+        check_answerable_at_page(kinds)
+
+    # -- pages -----------------------------------------------------------------------------------------------------------------------------------
+
+    @override
+    def speak(self, language: str) -> None:
+        self.language = language
+        self.channel.command("language", {"language": language, "words": words(language), "theme": theme_colours(THEMES[self._theme])})
+
+    @override
+    def page(
+        self,
+        title: str,
+        text: str,
+        footer: str = "",
+        *,
+        example: Sequence[ExampleDisplay] = (),
+        after: str = "",
+        progress: float | None = None,
+        least: float = 0.0,
+    ) -> None:
+        own = any(display.marks for display in example)
+        pictured = self._example(example)
+        content = {
+            "title": title,
+            "text": paragraphs(text),
+            "footer": footer or sentence("window.go_on", self.language),
+            "example": pictured,
+            "example_title": sentence("window.own" if own else "window.example", self.language),
+            "after": paragraphs(after),
+            "progress": progress,
+            "least": least,
+            "options": [],
+        }
+        self.ask("page", content, "done")
+
+    def ask(self, what: str, content: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+        """Have the page do something, and wait until the participant has done it."""
+        self.ended_by = None
+        self.rest_ms = None
+        return self.channel.wait(self.channel.command(what, {**content, **self._manner()}), kind)
+
+    def _manner(self) -> dict[str, Any]:
+        """How the page looks and speaks, with every command: a page that was loaded anew has heard nothing else."""
+        return {"language": self.language, "words": words(self.language), "theme": theme_colours(THEMES[self._theme])}
+
+    def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
+        screen = self.screen()
+        image = example_picture(example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px, self.language, THEMES[self._theme], self.palette)
+        if image is None:
+            return None
+        name, content = png(image)
+        self._publish({name: content})
+        return {"frame": name, "width": image.width, "height": image.height}
+
+    @override
+    def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
+        if not clicks:  # it is for an assistant to decide, and there is none
+            self.page(title, text)
+            return ""
+        content = {
+            "title": title,
+            "text": paragraphs(text),
+            "options": choices(options),
+            "footer": "",
+            "example": None,
+            "after": [],
+            "progress": None,
+            "least": 0,
+        }
+        name = str(self.ask("choose", content, "choice").get("name"))
+        if name not in {option.name for option in options}:
+            raise SpanLabError("the page chose something that was not offered: the session ends here, and can be resumed")
+        return name
+
+    @override
+    def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
+        """The page keeps its screen empty for so long before the trial that comes next, and until it has that."""
+        self.rest_ms = ms
+        self.channel.on_disk()  # the trial before is recorded
+        if meanwhile is not None:
+            meanwhile()
+
+    @override
+    def over(self) -> None:
+        self.channel.command("wait", self._manner())
+
+    # -- trials ----------------------------------------------------------------------------------------------------------------------------------
+
+    @override
+    def start(self, context: TrialContext) -> BrowserEpisode:
+        self.language = context.language
+        return BrowserEpisode(self, context.keys, context.words, cuts=not context.questionnaire)
+
+    def send_trial(self, steps: Sequence[Sequence[Percept]], cuts: bool = True, beginning: Beginning | None = None) -> tuple[int, int]:
+        """Send all that may be seen of a trial, before it begins. Returns the number of the command, and the width of the pictures in pixels.
+
+        Parameters
+        ----------
+        cuts : whether an interruption cuts the trial off
+        beginning : where a page goes on that was loaded anew; None for a trial that begins
+        """
+        made = TrialPictures(self.frames, self.screen().canvas_px, self.palette)
+        message = trial_message(steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning())
+        self._publish(made.pictures)
+        send = self.channel.command if beginning is None else self.channel.again
+        return send("trial", {**message, "canvas_px": made.size_px, **self._manner()}), made.size_px
+
+
+class BrowserEpisode(WindowEpisode):
+    """One trial at a page.
+
+    Parameters
+    ----------
+    cuts : whether an interruption cuts the trial off; a questionnaire goes on with the question under way
+    """
+
+    def __init__(self, agent: BrowserParticipant, keys: AnswerKeys | None = None, texts: Words | None = None, cuts: bool = True) -> None:
+        self._agent, self._cuts = agent, cuts
+        self._keys, self._texts = keys or AnswerKeys(), texts or {}
+        self._steps: list[list[Percept]] = []
+        self._asked: list[list[Percept]] = []
+        self._command = self._size_px = 0
+        self._place = -1
+        self._reading: StepReading | None = None
+
+    @override
+    def expect(self, steps: Sequence[Sequence[Percept]]) -> None:
+        """Send the whole trial: the page plays it by itself, but for what depends on the server's verdict."""
+        self._steps = [list(alternatives) for alternatives in steps]
+        self._asked = [[self._as_asked(percept) for percept in alternatives] for alternatives in steps]
+        self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts)
+
+    def _as_asked(self, percept: Percept) -> Percept:
+        percept = translated_percept(percept, self._texts)
+        ask = percept.ask
+        return percept if ask is None else replace(percept, ask=replace(ask, kind=ask.kind.with_keys(self._keys)))
+
+    @override
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
+        """Wait until the page has played a step, and read what it tells.
+
+        Raises
+        ------
+        TrialCut
+            when the trial cannot count: the page was loaded anew, was hidden, or does not agree with the server about what was pressed.
+        PageGone
+            when the participant has left.
+        """
+        agent, channel = self._agent, self._agent.channel
+        self._place += 1
+        place = self._place
+        which = self._steps[place].index(percept)
+        self.about_to_play()
+        if place == 0:
+            channel.add("begin", {"trial": self._command}, begins=True)
+        elif len(self._steps[place]) > 1:
+            channel.add("verdict", {"trial": self._command, "step": place, "show": which})
+        reloads = 0
+        while True:
+            try:
+                report: StepReport = checked(StepReport, channel.wait(self._command, "step", place))
+                break
+            except TrialCut as cut:
+                if self._cuts or cut.why != RELOADED:
+                    self._cut(which)
+                    raise
+            reloads += 1
+            self._go_on_from(place, which)
+        if self._reading is not None:
+            self._reading.complete(report.closing, report.earlier)
+        reading = StepReading(self._asked[place][which], report, agent.ended_by, agent.refractory)
+        self._reading = reading
+        if place == 0 or reloads:
+            reading.notes["canvas_px"] = self._size_px
+        if reloads:
+            reading.notes["reloaded"] = reloads
+        agent.ended_by = reading.ended_by
+        if not reading.agrees:
+            agent.disagreements += 1
+            if agent.disagreements >= _DISAGREEMENTS:
+                raise SpanLabError("page and server do not agree on what was pressed, three times in a row: the session ends here, and can be resumed")
+            raise TrialCut("page and server disagree")
+        agent.disagreements = 0
+        return reading.response()
+
+    def about_to_play(self) -> None:
+        """Called when the page is about to play a step, and once more where it begins that step anew."""
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """The number of the command that the page carries out, and that of the step."""
+        return self._command, self._place
+
+    def _go_on_from(self, place: int, which: int) -> None:
+        """The page was loaded anew: it shows the step under way once more, and goes on from there."""
+        self._agent.ended_by = None  # its time is one of the page before
+        self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts, Beginning(place, which))
+        self.about_to_play()
+        self._agent.channel.add("begin", {"trial": self._command}, begins=True)
+
+    def _cut(self, which: int) -> None:
+        """What the page has told of the step in which it cut the trial off."""
+        self._agent.ended_by = None
+        body = self._agent.channel.cut_body(self._command)
+        self._reading = None
+        if body is not None and body.get("report") is not None and 0 <= self._place < len(self._asked):
+            report: StepReport = checked(StepReport, body["report"])
+            self._reading = StepReading(self._asked[self._place][which], report, None, self._agent.refractory)
+
+    @override
+    def shown(self) -> list[Shown] | None:
+        return None if self._reading is None else self._reading.shown
+
+    @override
+    def notes(self) -> dict[str, Any]:
+        return {} if self._reading is None else self._reading.notes
+
+    @override
+    def finish(self) -> None:
+        try:
+            report: EndReport = checked(EndReport, self._agent.channel.wait(self._command, "end"))
+        except TrialCut:
+            return  # loaded anew after the last answer: nothing of the trial is missing but how long its last display was on the screen
+        if self._reading is not None:
+            self._reading.complete(report.closing, report.earlier)

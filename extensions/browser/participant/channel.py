@@ -1,0 +1,305 @@
+"""The line between a session on the server and the page of its participant: commands go out, events come in, and each event counts once.
+
+A session runs in a thread and waits here for its page; the server hands over what arrives. A page keeps every event until it is acknowledged. It is
+acknowledged when the session has come back for the next thing, since what it was told before is on the disk by then.
+"""
+
+# pyright: strict, reportImplicitOverride=true
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spanlab.agents import TrialCut
+from spanlab.core import SpanLabError
+
+#: takes a message for the page
+Send = Callable[[Mapping[str, Any]], None]
+#: a page tells so many events of one trial or page at most, and so many that were acknowledged are known when they come again
+_MOST_PENDING, _MOST_NAMES = 2_000, 20_000
+#: the type of the last message to a connection whose page has opened another one
+REPLACED = "replaced"
+#: why a trial cannot count any more of which the page was loaded anew
+RELOADED = "reloaded"
+#: seconds between two looks at whether the page is still there
+_LOOK_S = 1.0
+
+
+class TooMuchError(SpanLabError):
+    """A page sends more than any page of ours would."""
+
+
+class PageGone(SpanLabError):  # noqa: N818 - named as what happened
+    """The page was closed, or the server stops: the session ends here, and can be resumed with the same link."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvent:
+    """What a page tells.
+
+    Parameters
+    ----------
+    name : of the event, which no other has: of the loaded page, and its number there
+    epoch : of the session thread that it is for
+    command : that it belongs to
+    kind : such as ``step``, ``done`` or ``choice``
+    place : number of the step that it is about; -1 for none
+    body : everything else
+    """
+
+    name: str
+    epoch: str
+    command: int
+    kind: str
+    place: int
+    body: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """The event in a form fit for JSON."""
+        return {"event": self.name, "command": self.command, "kind": self.kind, "place": self.place, "body": dict(self.body)}
+
+
+class Channel:
+    """The line to one page.
+
+    Parameters
+    ----------
+    epoch : names this session thread; events for an earlier one belong to a trial that does not count any more
+    keep : keeps an event that comes too late to count; it is on the disk when this returns, or false comes back, and :meth:`acknowledge` is called later
+    patience_s : for how long a session waits for a page that is gone
+    idle_s : for how long it waits for a page that is there and tells nothing; None for ever
+    """
+
+    def __init__(self, epoch: str, keep: Callable[[PageEvent], bool | None], patience_s: float = 600.0, idle_s: float | None = None) -> None:
+        self.epoch = epoch
+        self._keep, self._patience = keep, patience_s
+        self._changed = threading.Condition()
+        self._count = 0
+        #: the commands that a page has to know now: one, and what was added to it
+        self._open: list[dict[str, Any]] = []
+        self._events: dict[tuple[int, str, int], PageEvent] = {}
+        #: events by their names, until they are acknowledged; and the names of those that are
+        self._pending: dict[str, PageEvent] = {}
+        self._acknowledged: OrderedDict[str, None] = OrderedDict()
+        self._send: Send | None = None
+        self._instance = ""
+        self._since = self._told_at = time.monotonic()
+        self._idle = idle_s
+        self._begun = False
+        self._cut = self._closed = ""
+
+    # -- the side of the session -----------------------------------------------------------------------------------------------------------------
+
+    def command(self, what: str, content: Mapping[str, Any]) -> int:
+        """Have the page do something else than before; what it has told until now is on the disk, and acknowledged. Returns the number of the command."""
+        with self._changed:
+            self._acknowledge(list(self._pending))
+            self._clear()
+            return self._add(what, content)
+
+    def again(self, what: str, content: Mapping[str, Any]) -> int:
+        """Have a page that was loaded anew do the rest of what it did. What it has told of it is not acknowledged yet: it may not be on the disk.
+
+        Returns
+        -------
+        the number of the command
+        """
+        with self._changed:
+            self._clear()
+            return self._add(what, content)
+
+    def on_disk(self) -> None:
+        """Acknowledge what the page has told until now: all of it is on the disk."""
+        with self._changed:
+            self._acknowledge(list(self._pending))
+
+    def hold(self, title: str, text: str) -> None:
+        """Show a text and nothing else, and acknowledge nothing: what the page has told is not on the disk."""
+        with self._changed:
+            self._clear()
+            self._count += 1
+            self._open.append({"type": "refused", "c": self._count, "what": "hold", "title": title, "texts": [text], "final": False})
+            self._tell(self._open[0])
+
+    def pause(self, seconds: float) -> None:
+        """Wait for a while.
+
+        Raises
+        ------
+        PageGone
+            when the page has been away for too long, or the server stops.
+        """
+        until = time.monotonic() + seconds
+        with self._changed:
+            while (left := until - time.monotonic()) > 0:
+                self._check_present()
+                self._changed.wait(min(left, _LOOK_S))
+
+    def set_aside(self) -> None:
+        """Keep what the page has told and no session has come to record, and acknowledge it.
+
+        Raises
+        ------
+        SpanLabError
+            when it cannot be written; what was not kept is not acknowledged.
+        """
+        with self._changed:
+            pending = list(self._pending.values())
+        for event in pending:
+            self._keep(event)
+            with self._changed:
+                self._acknowledge([event.name])
+
+    def _clear(self) -> None:
+        self._open.clear()
+        self._events.clear()
+        self._begun = False
+        self._cut = ""
+
+    def add(self, what: str, content: Mapping[str, Any], begins: bool = False) -> int:
+        """Say something more about the command that the page carries out.
+
+        Parameters
+        ----------
+        begins : whether the participant sees something from here on that cannot be shown again
+        """
+        with self._changed:
+            self._begun = self._begun or begins
+            return self._add(what, content)
+
+    def _add(self, what: str, content: Mapping[str, Any]) -> int:
+        self._count += 1
+        message = {"type": "do", "c": self._count, "what": what, **content}
+        self._open.append(message)
+        self._tell(message)
+        return self._count
+
+    def wait(self, command: int, kind: str, place: int = -1) -> Mapping[str, Any]:
+        """Wait for an event of a command.
+
+        Raises
+        ------
+        TrialCut
+            when the trial under way cannot count any more: the page was loaded anew, or was hidden.
+        PageGone
+            when the page has been away for too long, or the server stops.
+        """
+        with self._changed:
+            while True:
+                if (event := self._events.pop((command, kind, place), None)) is not None:
+                    return event.body
+                if (leave := self._events.get((command, "leave", -1))) is not None:
+                    raise PageGone(str(leave.body.get("why") or "the participant left the session"))
+                if (cut := self._events.get((command, "cut", -1))) is not None:
+                    raise TrialCut(str(cut.body.get("why")))
+                if self._cut:
+                    raise TrialCut(self._cut)
+                self._check_present()
+                self._changed.wait(_LOOK_S)
+
+    def _check_present(self) -> None:
+        if self._closed:
+            raise PageGone(self._closed)
+        if self._send is None and time.monotonic() - self._since > self._patience:
+            raise PageGone("the page was closed")
+        if self._idle is not None and time.monotonic() - self._told_at > self._idle:
+            raise PageGone(f"nothing has happened at the page for {self._idle / 60:g} minutes")
+
+    def cut_body(self, command: int) -> Mapping[str, Any] | None:
+        """What the page told of the step in which it cut a trial off; None where the page has not cut it."""
+        with self._changed:
+            cut = self._events.get((command, "cut", -1))
+            return None if cut is None else cut.body
+
+    # -- the side of the server ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a page is connected."""
+        return self._send is not None
+
+    @property
+    def doing(self) -> tuple[str, str]:
+        """What the page was told to do last, and the title of the page that it shows; empty before the first command."""
+        with self._changed:
+            first = self._open[0] if self._open else {}
+            return str(first.get("what", "")), str(first.get("title", ""))
+
+    def belongs_to(self, instance: str) -> bool:
+        """Whether this loaded page is the one that was connected last."""
+        return self._instance == instance
+
+    def attach(self, send: Send, instance: str, last: int) -> None:
+        """Connect a page, and tell it what it does not know.
+
+        Parameters
+        ----------
+        send : takes messages for the page
+        instance : names the page as it was loaded: another one has forgotten the trial that was on the screen
+        last : the number of the last command that the page knows
+        """
+        with self._changed:
+            anew = instance != self._instance
+            if self._send is not None and self._send is not send:
+                self._send({"type": REPLACED})
+            self._send, self._instance = send, instance
+            if anew and self._begun:
+                self._cut, self._begun = RELOADED, False
+                self._open.clear()
+            for message in self._open:
+                if anew or message["c"] > last:
+                    self._tell(message)
+            self._changed.notify_all()
+
+    def detach(self, send: Send) -> None:
+        """The connection of a page has ended."""
+        with self._changed:
+            if self._send is send:
+                self._send, self._since = None, time.monotonic()
+
+    def take(self, event: PageEvent) -> None:
+        """Take an event of the page. One that was taken before does nothing; one that comes too late to count is kept beside the record."""
+        with self._changed:
+            self._told_at = time.monotonic()
+            if event.name in self._acknowledged:
+                self._acknowledge([event.name])
+                return
+            if event.name in self._pending:
+                return
+            if event.epoch == self.epoch and any(event.command == message["c"] for message in self._open):
+                if len(self._pending) >= _MOST_PENDING:
+                    raise TooMuchError("a page has told more than one trial can have")
+                self._pending[event.name] = event
+                self._events.setdefault((event.command, event.kind, event.place), event)
+                self._changed.notify_all()
+                return
+        if self._keep(event) is not False:
+            self.acknowledge(event)
+
+    def acknowledge(self, event: PageEvent) -> None:
+        """Tell the page that an event which comes too late to count is kept."""
+        with self._changed:
+            self._acknowledge([event.name])
+
+    def close(self, why: str) -> None:
+        """End the wait of the session."""
+        with self._changed:
+            self._closed = why
+            self._changed.notify_all()
+
+    def _acknowledge(self, names: list[str]) -> None:
+        for name in names:
+            self._pending.pop(name, None)
+            self._acknowledged[name] = None
+        while len(self._acknowledged) > _MOST_NAMES:
+            self._acknowledged.popitem(last=False)
+        if names:
+            self._tell({"type": "ack", "n": names})
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        if self._send is not None:
+            self._send(message)

@@ -1,0 +1,160 @@
+"""The page and the server take presses in the same way: what the page believes to be answered is what the server reads from the same presses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import page_tools
+import pytest
+
+from spanlab.agents.human.input.answering import AnswerSheet, Press
+from spanlab.agents.human.input.refractory import USUAL
+from spanlab.extensions.browser.participant.messages import ask_message
+from spanlab.paradigms import Ask, ResponseKind, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.paradigms.responses.text import TypedText
+
+KEYS = ["return", "enter", "backspace", "delete", "minus", "left", "right", "up", "down", "space", "q"]
+TIMES = {"same_ms": USUAL.same_ms, "other_ms": USUAL.other_ms}
+
+SCRIPT = """
+import { AnswerSheet, holdsOff } from "./sheet.js";
+import { readFileSync } from "node:fs";
+const cases = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(cases.map(({ ask, presses, before, times }) => {
+  const sheet = new AnswerSheet(ask, 1000);
+  return presses.map((press) => {
+    const refused = sheet.closes === null && !sheet.complete && holdsOff(times, press, before, 1000);
+    const effect = refused ? "too soon" : sheet.take(press);
+    return [effect, [...sheet.marks], sheet.answeredAt, sheet.mayFinish, sheet.over];
+  });
+})));
+"""
+
+
+def kinds() -> list[ResponseKind]:
+    """Every question of the library, as a first trial asks it."""
+    found: dict[ResponseKind, None] = {}
+    for name in list_paradigms():
+        paradigm = load_paradigm(name)
+        found |= dict.fromkeys(plan_session(paradigm, 1, design=SessionDesign(), trials=1)[0].compile(paradigm, "corrected").kinds)
+    return list(found)
+
+
+def presses(kind: ResponseKind, random: np.random.RandomState) -> list[dict[str, Any]]:
+    surface, made, at = kind.surface(), [], 1000.0
+    known = [key for key, _ in surface.keys]
+    for _ in range(40):
+        at += float(random.choice([3, 40, 130, 400]))
+        press = {"device": "key", "key": "", "x": 0.0, "y": 0.0, "button": "", "held": bool(random.randint(8) == 0), "t": at, "touch": False, "display": 0}
+        if random.randint(2) and known:
+            press["key"] = known[int(random.randint(len(known)))]
+        elif random.randint(2):
+            press["key"] = KEYS[int(random.randint(len(KEYS)))]
+        else:
+            where = {"x": round(float(random.uniform(-4, 100)), 2), "y": round(float(random.uniform(-4, 100)), 2)}
+            press |= {"device": "click", "button": str(random.choice(["", "", "", "done", "undo", "unknown"])), "held": False, **where}
+        made.append(press)
+    return made
+
+
+def read(ask: Ask, given: list[dict[str, Any]], before: dict[str, Any] | None) -> list[list[Any]]:
+    def press(one: dict[str, Any]) -> Press:
+        return Press(one["device"], one["t"] / 1000, one["key"], one["x"], one["y"], one["button"] == "done", one["held"], one["button"])
+
+    sheet, found = AnswerSheet(ask, 1.0), []
+    for one in map(press, given):
+        soon = sheet.closes is None and not sheet.complete and USUAL.holds_off(one, None if before is None else press(before), 1.0)
+        effect = "too soon" if soon else sheet.take(one)
+        answered = None if sheet.answered_at is None else round(sheet.answered_at * 1000, 3)
+        found.append([effect, list(sheet.marks), answered, sheet.surface.several and sheet.may_finish, sheet.complete and ask.ends == "on_answer"])
+    return found
+
+
+def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
+    """What a script prints as JSON that has a module of the page beside it, and is given something as JSON."""
+    node = page_tools.node()
+    if node is None:
+        pytest.skip("needs node")
+    (folder / name).write_bytes((files("spanlab.extensions.browser.participant") / "page" / name).read_bytes())
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "try.js").write_text(script)
+    done = subprocess.run([node, folder / "try.js"], input=json.dumps(given), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Path) -> None:
+    random, cases, asks = np.random.RandomState(1), [], []
+    for kind in kinds():
+        for number in range(12):
+            ask = Ask(kind, ends="on_answer" if number % 3 else "on_time", window_ms=[None, 2500.0, None][number % 3], counts="first" if number % 4 else "last")
+            given = presses(kind, random)
+            before = replace_time(given[0], 950.0) if number % 2 else None
+            asks.append((ask, given, before))
+            cases.append({"ask": ask_message(ask, "en"), "presses": given, "before": before, "times": TIMES})
+    answered = 0
+    for (ask, given, before), there in zip(asks, run_module(tmp_path, "sheet.js", SCRIPT, cases), strict=True):
+        several = ask.kind.surface().several
+        for one in there:
+            one[2] = None if one[2] is None else round(one[2], 3)
+            one[3] = several and one[3]
+        here = json.loads(json.dumps(read(ask, given, before)))
+        assert here == there, (ask.kind, given)
+        answered += any(effect == "answer" for effect, *_ in here)
+    assert answered > len(cases) / 3
+
+
+def replace_time(press: dict[str, Any], at: float) -> dict[str, Any]:
+    return {**press, "t": at}
+
+
+NAMING = """
+import { keyName } from "./keys.js";
+import { readFileSync } from "node:fs";
+const cases = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(cases.map(({ key, code, asked }) => keyName({ key, code }, (name) => asked.includes(name)))));
+"""
+
+
+#: the sign of a key, its place, what is asked for, and its name
+KEYS_PRESSED = [
+    ("a", "KeyA", ["a"], "a"),
+    ("A", "KeyA", ["a"], "a"),
+    ("q", "KeyA", ["q"], "q"),  # a French keyboard: by the sign, not by the place
+    ("-", "Minus", ["minus"], "minus"),
+    ("ä", "Quote", ["adiaeresis"], "adiaeresis"),
+    ("Ö", "Semicolon", [], "odiaeresis"),
+    ("ß", "Minus", [], "ssharp"),
+    ("é", "Digit2", ["2"], "2"),  # the upper row of a French keyboard: digits, with or without the shift key
+    ("2", "Digit2", ["2"], "2"),
+    ("é", "Digit2", ["é"], "é"),  # but where é is asked for and 2 is not
+    ("-", "Digit6", ["m", "minus"], "minus"),
+    ("-", "Digit6", ["6", "minus"], "6"),
+    ("7", "Numpad7", ["7"], "num_7"),
+    ("Enter", "NumpadEnter", [], "num_enter"),
+    ("Enter", "Enter", [], "return"),
+    ("ArrowLeft", "ArrowLeft", [], "left"),
+    ("F4", "F4", [], "f4"),
+    ("Shift", "ShiftLeft", [], "lshift"),
+    ("Dead", "BracketLeft", [], ""),
+    ("€", "KeyE", [], ""),
+    ("@", "KeyQ", ["q"], ""),
+]
+
+
+def test_keys_are_called_by_their_signs_as_at_the_window(tmp_path: Path) -> None:
+    cases = [{"key": key, "code": code, "asked": asked} for key, code, asked, _ in KEYS_PRESSED]
+    assert run_module(tmp_path, "keys.js", NAMING, cases) == [name for *_, name in KEYS_PRESSED]
+
+
+def test_every_key_of_a_typed_text_can_come_from_a_page(tmp_path: Path) -> None:
+    """Characters of some countries have keys, too: of none has the page to be told by its buttons alone."""
+    kind = TypedText.model_validate({"characters": "letters_and_digits", "more": "äöüßéèêàâçñáíóúåøæ .,'"})
+    told = ask_message(Ask(kind), "en")["surface"]["keys"]
+    cases = [{"key": sign, "code": f"Key{sign}", "asked": []} for sign in kind.alphabet]
+    assert run_module(tmp_path, "keys.js", NAMING, cases) == [key for key, value in told if not key.startswith("num_")]

@@ -1,0 +1,182 @@
+"""Visits in a real browser: a study from consent to completion code, and the pixels of its pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import time
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+
+from chromium import Chromium, chromium
+from page_bench import data_folder, hands_of, served
+
+from spanlab.extensions.browser.participant.frames import FrameStore
+from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
+from spanlab.paradigms import list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms.language.schema import SessionDesign
+from spanlab.sessions import read_responses
+from spanlab.sessions.studies.study import load_study
+from spanlab.sessions.studies.visit_files import completed, read_head, states
+from spanlab.stimuli import Stimulus
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[Chromium]:
+    with chromium(tmp_path_factory.mktemp("chromium")) as running:
+        yield running
+
+
+@pytest.mark.slow
+def test_a_page_that_is_closed_calculates_no_more(browser: Chromium) -> None:
+    def pages() -> set[str]:
+        with urlopen(f"http://127.0.0.1:{browser.port}/json/list", timeout=60) as answer:
+            return {one["id"] for one in json.load(answer) if one["type"] == "page"}
+
+    before = pages()
+    for open_page in (browser.tab, browser.window):
+        with open_page() as page:
+            page.open("data:text/html,<p>open")
+            page.until("document.querySelector('p') !== null")
+            assert len(pages()) == len(before) + 1
+        while pages() != before:  # the browser takes a moment
+            time.sleep(0.05)
+
+
+STUDY = """
+study: athome
+title: Memory at home
+languages: [en, de]
+theme: dark
+paradigms: [{paradigm: vsr, trials: 1, practice: false}, {paradigm: cd, trials: 1, practice: false}]
+order: latin_square
+consent: {en: You take part of your own free will., de: Sie nehmen freiwillig teil.}
+debrief: {en: This was about memory., de: Es ging um das Gedächtnis.}
+breaks: {text: {en: Rest a little., de: Ruhen Sie sich aus.}}
+fields: [age, handedness]
+online: {code: C0DE42, redirect: 'https://example.org/done?cc=C0DE42'}
+"""
+
+
+@pytest.mark.slow
+def test_a_study_is_taken_from_consent_to_completion_code(tmp_path: Path, browser: Chromium) -> None:
+    data = data_folder(tmp_path)
+    (file := tmp_path / "athome.yaml").write_text(STUDY)
+    offer = StudyOffer.checked(load_study(file), data)
+    with served(offer, "ideal") as server, browser.tab() as tab:
+        tab.screen(1024, 768)
+        tab.open(server.address("P07"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        hands = hands_of(tab, server, fields={"age": "abc", "handedness": "left", "language": "de"})
+        hands.meanwhile = lambda look: "abc" in look["text"]
+        assert "abc" in hands.go(), "what is wrong is said beside the field"
+        hands = hands_of(tab, server, fields={"age": "31", "handedness": "left", "language": "de"})
+        text = hands.go()
+        assert "C0DE42" in text
+        assert tab.evaluate("document.querySelector('a.button').href") == "https://example.org/done?cc=C0DE42"
+        assert tab.evaluate("document.documentElement.lang") == "de"
+        tab.open(server.address("P07"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        assert "C0DE42" in hands_of(tab, server).go(), "who comes again sees the code again"
+        assert server.said == []
+    assert states(data / "athome" / "P07" / "session-1").keys() == {"vsr", "cd"}
+    head = read_head(data / "athome" / "P07" / "session-1")
+    assert head["fields"] == {"age": 31, "handedness": "left"}
+    assert head["language"] == "de"
+    assert completed(data / "athome" / "P07" / "session-1")
+    responses = read_responses(data)
+    assert set(responses.paradigm) == {"vsr", "cd"}
+    assert responses.correct.all()
+
+
+@pytest.mark.slow
+def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path: Path, browser: Chromium, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stimulus of every kind of every paradigm of the library, as the browser has it on its canvas."""
+    store, stimuli = FrameStore(), dict[tuple[str, str], Stimulus]()
+    for name in list_paradigms():
+        trial = plan_session(load_paradigm(name), 1, design=SessionDesign(), trials=1)[0].compile(load_paradigm(name), "corrected")
+        for step in trial.steps:
+            for display in step.percept.displays:
+                stimuli.setdefault((name, type(display.stimulus).name), display.stimulus)
+    for px in (96, 250):
+        frames = dict(store.frame(stimulus, px, "published") for stimulus in stimuli.values())
+        with served(ParadigmOffer.checked("vsr", data_folder(tmp_path / str(px)), trials=1)) as server, browser.tab() as tab:
+            monkeypatch.setattr(server.desk, "picture", lambda secret, name, frames=frames: frames.get(name))
+            tab.open(f"http://127.0.0.1:{server.port}/")
+            tab.until("document.querySelector('#sheet button') !== null")
+            for name, png in frames.items():
+                there = tab.evaluate(
+                    f"""(async () => {{
+                      const bitmap = await createImageBitmap(await (await fetch("frame/x/{name}.png")).blob(), {{ colorSpaceConversion: "none" }});
+                      const canvas = Object.assign(document.createElement("canvas"), {{ width: {px}, height: {px} }});
+                      const ctx = canvas.getContext("2d", {{ alpha: false }});
+                      ctx.drawImage(bitmap, 0, 0);
+                      let text = "";
+                      for (const byte of ctx.getImageData(0, 0, {px}, {px}).data) text += String.fromCharCode(byte);
+                      return btoa(text);
+                    }})()"""
+                )
+                here = np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
+                assert np.array_equal(np.frombuffer(base64.b64decode(there), np.uint8).reshape(px, px, 4), here)
+    assert len(stimuli) > 60
+
+
+PICTURES = """\
+paradigm: pictures
+version: 1
+title: Pictures that stay
+timeline:
+  - phase: one
+    show: {matrix: {grid: 3, filled: [0, 4, 5], colour: red}}
+  - phase: two
+    show: {text: How sharp}
+  - phase: three
+    show: {switch_boxes: {marker: 2}}
+    ask: {choice: {options: [yes, no], keys: [f, j]}, answer: "='yes'"}
+instructions: {en: Look.}
+example: {show: false}
+designs:
+  human: {repetitions: 1}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "ratio"), [((1280, 800), 1.0), ((1024, 768), 1.25), ((820, 1180), 2.0), ((390, 844), 3.0)])
+def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(tmp_path: Path, browser: Chromium, size: tuple[int, int], ratio: float) -> None:
+    """Whatever the number of pixels of the screen in a CSS pixel: nothing is made larger or smaller on the way."""
+    (source := tmp_path / "pictures.yaml").write_text(PICTURES, encoding="utf-8")
+    data, compared = data_folder(tmp_path), dict[str, int]()
+    offer = ParadigmOffer.checked(str(source), data, trials=1, practice=False)
+    steps = plan_session(offer.paradigm, 1, design=SessionDesign(), trials=1)[0].compile(offer.paradigm, "corrected").steps
+    with served(offer, "ideal") as server, browser.tab() as tab:
+        tab.screen(*size, ratio)
+        tab.open(server.address("P01"))
+        tab.until("document.querySelector('#sheet button') !== null")
+        hands = hands_of(tab, server)
+
+        def compare(look: Mapping[str, Any]) -> bool:
+            what, _, where = str(look["waits"]).partition(" ")
+            if look["stage"] and what in ("on", "answer") and where not in compared:
+                left, top, wide, px = tab.evaluate(
+                    "(() => { const c = document.getElementById('canvas'), b = c.getBoundingClientRect(); return [b.left, b.top, b.width, c.width]; })()"
+                )
+                assert wide * ratio == pytest.approx(px, abs=0.01)
+                screen = np.asarray(Image.open(tab.screenshot(tmp_path / "screen.png")).convert("RGB"), int)
+                x, y = round(left * ratio), round(top * ratio)
+                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")[1]
+                here = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
+                compared[where] = int(np.abs(screen[y : y + px, x : x + px] - here).max())
+            return False
+
+        hands.meanwhile = compare
+        assert "Thank you" in hands.go()
+    assert list(compared.values()) == [0, 0, 0]

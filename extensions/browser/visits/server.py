@@ -1,0 +1,224 @@
+"""The server that pages talk to: the page itself, its pictures, and a line for each visit. Starlette is imported here alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from spanlab.core import SpanLabError
+from spanlab.core.locale import sentence
+
+from ..participant.channel import REPLACED, TooMuchError
+from .board import MonitorBoard
+from .messages import Event, Hello, read_message
+from .visits import Refusal, Visit, VisitDesk
+
+#: a message of a page has no more characters than this; what is many times as long (bytes) is not even read
+MOST_CHARACTERS, UNREAD_BYTES = 256 * 1024, 2**20
+#: a page sends so many messages, with so many characters in all, in so many seconds at most: those of a whole trial, after the line was cut for that long
+_MOST_MESSAGES, _MOST_TEXT, _WITHIN_S = 2_500, 4 * 2**20, 10.0
+#: a page says who it is within so many seconds
+_HELLO_S = 15.0
+
+_KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ttf": "font/ttf"}
+_SAFE = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+
+
+def page_files() -> dict[str, bytes]:
+    """The files of the pages, by their names."""
+    folders = (
+        files("spanlab.extensions.browser.participant") / "page",
+        files("spanlab.extensions.browser.visits") / "page",
+        files("spanlab.stimuli.render") / "fonts",
+    )
+    return {path.name: path.read_bytes() for folder in folders for path in folder.iterdir() if path.name[path.name.rfind(".") :] in _KINDS}
+
+
+def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
+    """The application that serves one offer.
+
+    Parameters
+    ----------
+    board : what the assistant's page shows; there is no such page without one
+    """
+    files, lines = page_files(), set[_Line]()
+
+    def file(name: str) -> Response:
+        if name not in files:
+            return _nothing()
+        return Response(files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=_SAFE)
+
+    async def index(request: Request) -> Response:
+        return file("index.html")
+
+    async def part(request: Request) -> Response:
+        return file(str(request.path_params["name"]))
+
+    async def icon(request: Request) -> Response:
+        return Response(None, 204, headers=_SAFE)
+
+    async def start(request: Request) -> Response:
+        return JSONResponse(desk.start(), headers=_SAFE)
+
+    async def picture(request: Request) -> Response:
+        content = desk.picture(str(request.path_params["secret"]), str(request.path_params["name"]))
+        return _nothing() if content is None else Response(content, media_type="image/png", headers=_SAFE)
+
+    async def visit(socket: WebSocket) -> None:
+        line = _Line(desk, socket)
+        if len(lines) >= most_lines(desk.most):
+            await line.turn_away()
+            return
+        lines.add(line)
+        try:
+            await line.serve()
+        finally:
+            lines.discard(line)
+
+    async def monitor(request: Request) -> Response:
+        return file("monitor.html") if board is not None else _nothing()
+
+    async def monitor_now(request: Request) -> Response:
+        if board is None or not board.admits(request.headers.get("authorization", "")):
+            return _nothing()
+        return JSONResponse(await run_in_threadpool(board.now), headers=_SAFE)
+
+    async def fault(request: Request, error: Exception) -> Response:
+        return Response("Something went wrong.", 500, headers=_SAFE, media_type="text/plain")
+
+    return Starlette(
+        routes=[
+            Route("/", index),
+            Route("/start", start),
+            Route("/favicon.ico", icon),
+            Route("/page/{name}", part),
+            Route("/monitor", monitor),
+            Route("/monitor/now", monitor_now),
+            Route("/frame/{secret}/{name}.png", picture),
+            WebSocketRoute("/visit", visit),
+        ],
+        exception_handlers={404: lambda request, error: _nothing(), 405: lambda request, error: _nothing(), Exception: fault},
+    )
+
+
+def most_lines(most: int) -> int:
+    """How many connections there are at most, where so many people may take part at the same time: also those that have not said yet who they are."""
+    return 4 * most + 200
+
+
+def _nothing() -> Response:
+    return Response("There is nothing here.", 404, headers=_SAFE, media_type="text/plain")
+
+
+class _Line:
+    """The connection of one page."""
+
+    def __init__(self, desk: VisitDesk, socket: WebSocket) -> None:
+        self._desk, self._socket = desk, socket
+        self._loop = asyncio.get_running_loop()
+        self._out: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self._window = (time.monotonic(), 0, 0)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Have a message sent, from whatever thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._out.put_nowait, message)
+
+    async def serve(self) -> None:
+        """Until the page goes away, or sends what no page of ours sends."""
+        origin = self._socket.headers.get("origin", "")
+        if urlsplit(origin).netloc != self._socket.headers.get("host", ""):
+            await self._socket.close(1008)  # a page of somebody else
+            return
+        await self._socket.accept()
+        visit: Visit | None = None
+        send = self.send  # one object, by which the channel knows this line
+        writing = asyncio.create_task(self._write())
+        try:
+            async with asyncio.timeout(_HELLO_S):
+                hello = read_message(await self._socket.receive_text())
+            if not isinstance(hello, Hello):
+                await self._refuse("refused")
+                return
+            joined = await run_in_threadpool(self._desk.join, hello, send)
+            if isinstance(joined, Refusal):
+                await self._socket.send_json({"type": "refused", "title": joined.title, "texts": [joined.text], "final": joined.final})
+                await self._socket.close(1000)
+                return
+            visit = joined
+            while True:
+                text = await self._socket.receive_text()
+                message = None if len(text) > MOST_CHARACTERS else read_message(text)
+                if self._too_much(len(text)) or message is None or isinstance(message, Hello):
+                    await self._refuse("stopped")
+                    return
+                if isinstance(message, Event):
+                    await run_in_threadpool(visit.channel.take, message.event())
+                else:
+                    visit.screen = message.screen.screen()
+        except TimeoutError:
+            await self._socket.close(1002)  # it does not say who it is
+        except (WebSocketDisconnect, RuntimeError, KeyError):
+            pass  # the page is gone, or sent bytes
+        except TooMuchError:
+            await self._refuse("stopped")
+        except SpanLabError:
+            await self._socket.close(1011)  # the disk refuses: nothing is acknowledged, and the page sends it again
+        finally:
+            if visit is not None:
+                visit.channel.detach(send)
+            writing.cancel()
+
+    async def turn_away(self) -> None:
+        """Tell the page that there are too many; it tries again by itself."""
+        await self._socket.accept()
+        title, text = (sentence(f"online.{name}", self._desk.offer.language) for name in ("no_room_title", "full"))
+        await self._socket.send_json({"type": "refused", "title": title, "texts": [text], "final": False})
+        await self._socket.close(1013)
+
+    def _too_much(self, size: int) -> bool:
+        """Whether the page sends more than a page does, with a message of this size."""
+        since, count, sizes = self._window
+        now = time.monotonic()
+        self._window = (now, 1, size) if now - since > _WITHIN_S else (since, count + 1, sizes + size)
+        return self._window[1] > _MOST_MESSAGES or self._window[2] > _MOST_TEXT
+
+    async def _refuse(self, key: str) -> None:
+        title, text = (sentence(f"online.{name}", self._desk.offer.language) for name in (f"{key}_title", key))
+        await self._socket.send_json({"type": "refused", "title": title, "texts": [text], "final": True})
+        await self._socket.close(1008)
+
+    async def _write(self) -> None:
+        while True:
+            message = await self._out.get()
+            try:
+                if message["type"] == REPLACED:
+                    await self._socket.close(1000)
+                    return
+                await self._socket.send_text(json.dumps(message, ensure_ascii=False, allow_nan=False))
+            except (RuntimeError, WebSocketDisconnect):
+                return

@@ -1,0 +1,372 @@
+"""Visits: each a participant at a page, with a session that runs in a thread of its own."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from spanlab.agents import WindowAgent
+from spanlab.agents.human.display import THEMES
+from spanlab.core import SpanLabError, UnwritableError, append_line, check_room
+from spanlab.core.locale import sentence
+from spanlab.sessions import utc_now
+
+from ..participant.agent import BrowserParticipant
+from ..participant.channel import Channel, PageEvent, PageGone, Send, TooMuchError
+from ..participant.frames import FrameStore
+from ..participant.messages import theme_colours, words
+from ..participant.screen import PageScreen
+from .messages import Hello
+from .offers import End, FormQuestion, LinkError, Looks, Offer
+
+#: events that came too late to count: in the folder of the session
+UNFINISHED = "unfinished.jsonl"
+#: seconds in which a server that stops waits for the sessions to be recorded
+_FAREWELL_S = 10.0
+
+#: seconds between two looks at whether a full disk has room again
+_ROOM_S = 2.0
+#: bytes of events of one session that came too late to count
+_MOST_UNFINISHED = 16 * 2**20
+
+#: a page connects so often in so many seconds at most
+_MOST_LINES, _LINES_WITHIN_S = 120, 60.0
+
+#: makes somebody who sits at a page; others than people in tests
+Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAgent]
+
+
+def person(channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks) -> BrowserParticipant:
+    """A person at a page."""
+    return BrowserParticipant(channel, frames, screen, looks.theme, looks.palette, looks.refractory)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a page is not let in.
+
+    Parameters
+    ----------
+    title, text : for the participant
+    final : whether it does not help to try again
+    """
+
+    title: str
+    text: str
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Somebody who visits now.
+
+    Parameters
+    ----------
+    connected : whether the page is connected
+    place : where the participant is: the title of a page, ``trial``, ``questions``, ``last page``, or ``arriving``
+    since : when the visit began (seconds since the epoch)
+    """
+
+    connected: bool
+    place: str
+    since: float
+
+
+#: where somebody is who does what the server has said; for everything else the title says it
+_PLACES = {"": "arriving", "trial": "trial", "form": "questions", "end": "last page", "language": "arriving", "wait": "between trials"}
+
+
+class Visit:
+    """A participant at a page. It is the host of the session that its thread runs.
+
+    Parameters
+    ----------
+    say : takes sentences for whoever has started the server
+    turn_away : called when there is no place for the participant
+    after : the visit of the same participant before this one, which ends before this one begins
+    """
+
+    def __init__(
+        self,
+        offer: Offer,
+        hello: Hello,
+        frames: FrameStore,
+        seat: Seat,
+        say: Callable[[str], None],
+        patience_s: float,
+        turn_away: Callable[[], None],
+        after: Visit | None = None,
+    ) -> None:
+        self.participant = hello.participant
+        #: names the visit in the addresses of its pictures: nobody else can guess it
+        self.secret = secrets.token_urlsafe(24)
+        self.screen = hello.screen.screen()
+        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s)
+        self._offer, self._session, self._frames, self._seat, self._say = offer, hello.session, frames, seat, say
+        self._agent: WindowAgent | None = None
+        self._folder: Path | None = None
+        self._early: list[PageEvent] = []
+        self._language = offer.language
+        self._began = time.time()
+        self._turn_away, self._after = turn_away, after
+        self._keeping = threading.Lock()
+        self._joined: deque[float] = deque(maxlen=_MOST_LINES) if after is None else after._joined
+        self.thread = threading.Thread(target=self._run, name=f"visit of {hello.participant}", daemon=True)
+
+    @property
+    def presence(self) -> Presence:
+        """Where the participant is now."""
+        what, title = self.channel.doing
+        return Presence(self.channel.in_use, _PLACES.get(what, title), self._began)
+
+    def may_join(self) -> bool:
+        """Whether the page may connect once more; it is counted."""
+        now = time.monotonic()
+        if len(self._joined) == _MOST_LINES and now - self._joined[0] < _LINES_WITHIN_S:
+            return False
+        self._joined.append(now)
+        return True
+
+    @property
+    def over(self) -> bool:
+        """Whether the session is over, for whatever reason."""
+        return self.thread.ident is not None and not self.thread.is_alive()
+
+    def picture(self, name: str) -> bytes | None:
+        """A picture of the trial or page that is shown now; None for anything else."""
+        return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
+
+    def is_for(self, session: str) -> bool:
+        """Whether a link with this session leads here."""
+        return (session or "1") == (self._session or "1")
+
+    def _run(self) -> None:
+        if self._after is not None:
+            self._after.thread.join()
+            self._after = None
+        while True:
+            try:
+                end = self._offer.take(self.participant, self._session, self)
+                break
+            except PageGone as error:
+                self._say(f"{self.participant}: {error}")
+                end = End(*self._words("gone"))
+            except UnwritableError as error:
+                self._say(f"{self.participant}: {error} (the visit goes on by itself when there is room again)")
+                if not self._wait_for_room():
+                    return
+                continue
+            except LinkError as error:
+                self._say(f"{self.participant}: {error}")
+                end = End(*self._words("refused"))
+            except SpanLabError as error:
+                self._say(f"{self.participant}: {error}")
+                end = End(*self._words("stopped"))
+            except Exception:
+                # the page learns that it happened, and nothing else
+                self._say(f"{self.participant}: the session stopped because of a fault in the program\n{traceback.format_exc()}")
+                end = End(*self._words("stopped"))
+            if not self._set_aside():
+                return
+            break
+        if self._folder is None:
+            self._keep_early()  # there is no record that they could belong to
+        language = end.language or self._language
+        texts = words(language)
+        if end.code_label:
+            texts["code"] = end.code_label
+        content = {"title": end.title, "code": end.code, "redirect": end.redirect, "at_once": bool(end.redirect), "language": language, "words": texts}
+        self.channel.command("end", {**content, "texts": list(end.texts)})
+
+    def _set_aside(self) -> bool:
+        """Keep what was told and is not recorded; false where the page goes away before that is possible."""
+        try:
+            self.channel.set_aside()
+        except UnwritableError:
+            return self._wait_for_room()
+        return True
+
+    def _wait_for_room(self) -> bool:
+        """Tell the participant that nothing can be saved, and wait until the disk takes something again; false where the page goes away before that.
+
+        Nothing that it has told is acknowledged meanwhile, so the page keeps it.
+        """
+        title, (text,) = self._words("no_room")
+        self.channel.hold(title, text)
+        try:
+            while True:
+                self.channel.pause(_ROOM_S)
+                try:
+                    check_room(self._offer.data)
+                    self.channel.set_aside()
+                    return True
+                except UnwritableError:
+                    continue
+        except PageGone as error:
+            self._say(f"{self.participant}: {error}")
+            return False
+
+    def _words(self, key: str) -> tuple[str, tuple[str, ...]]:
+        return sentence(f"online.{key}_title", self._language), (sentence(f"online.{key}", self._language),)
+
+    # -- the host of the session -------------------------------------------------------------------------------------------------------------------
+
+    def seat(self, looks: Looks, language: str) -> WindowAgent:
+        """Somebody at the page."""
+        self._language = language
+        self._agent = self._seat(self.channel, self._frames, lambda: self.screen, looks)
+        return self._agent
+
+    def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
+        """Ask questions about the participant, and give what is typed."""
+        looks = self._offer.looks
+        content: dict[str, Any] = {
+            "title": title,
+            "questions": [asdict(question) for question in questions],
+            "wrong": dict(wrong),
+            "language": self._language,
+            "words": words(self._language),
+            "theme": theme_colours(THEMES[looks.theme]),
+        }
+        typed = self.channel.wait(self.channel.command("form", content), "form").get("typed")
+        if not isinstance(typed, dict):
+            return {}
+        return {name: value for name, value in typed.items() if isinstance(name, str) and isinstance(value, str)}  # pyright: ignore[reportUnknownVariableType]
+
+    def recorded_in(self, folder: Path) -> None:
+        """The folder of the record, from now on; what came before anybody knew it is kept there."""
+        with self._keeping:
+            self._folder = folder
+        self._keep_early()
+
+    def _keep_early(self) -> None:
+        while self._early:
+            if self._folder is not None:
+                self._keep(self._early[0])
+            self.channel.acknowledge(self._early.pop(0))
+
+    def turned_away(self) -> None:
+        """There is no place for the participant."""
+        self._turn_away()
+
+    def _keep(self, event: PageEvent) -> bool:
+        """Keep what came too late to count beside the record; false where nobody knows yet where that is."""
+        if event.kind not in ("step", "end", "cut"):
+            return True
+        with self._keeping:
+            if self._folder is None:
+                if all(event.name != other.name for other in self._early):
+                    self._early.append(event)
+                return False
+            file = self._folder / UNFINISHED
+            if file.exists() and file.stat().st_size > _MOST_UNFINISHED:
+                raise TooMuchError(f"{file} has more than a page can have told")
+            append_line(file, {"at": utc_now(), "epoch": event.epoch, **event.as_json()})
+        return True
+
+
+class VisitDesk:
+    """Everybody who visits.
+
+    Parameters
+    ----------
+    offer : what there is to take part in
+    say : takes sentences for whoever has started the server
+    most : visits at the same time
+    most_new : new visits in a minute; twice as many as there may be at the same time if not given
+    patience_s : for how long a session waits for a page that is gone
+    """
+
+    def __init__(
+        self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int | None = None, patience_s: float = 600.0
+    ) -> None:
+        self.offer = offer
+        #: the last sentences for whoever has started the server, with the time (seconds since the epoch)
+        self.messages: deque[tuple[float, str]] = deque(maxlen=50)
+        #: people who were told that there is no place for them, since the server was started
+        self.turned_away = 0
+        self._print = say
+        self.most = most
+        self._seat, self._most_new, self._patience = seat, most_new or 2 * most, patience_s
+        self._frames = FrameStore()
+        self._lock = threading.Lock()
+        self._visits: dict[str, Visit] = {}
+        self._begun: deque[float] = deque()
+
+    def _say(self, text: str) -> None:
+        self.messages.append((time.time(), text))
+        self._print(text)
+
+    def _turned_away(self) -> None:
+        with self._lock:
+            self.turned_away += 1
+
+    def present(self) -> dict[str, Presence]:
+        """Who visits now, by identifier."""
+        with self._lock:
+            visits = {name: visit for name, visit in self._visits.items() if not visit.over or visit.channel.in_use}
+        return {name: visit.presence for name, visit in visits.items()}
+
+    def start(self) -> dict[str, Any]:
+        """What a page needs before it connects."""
+        language = self.offer.language
+        return {"title": self.offer.title, "language": language, "words": words(language), "theme": theme_colours(THEMES[self.offer.looks.theme])}
+
+    def join(self, hello: Hello, send: Send) -> Visit | Refusal:
+        """Connect a page with the visit of its participant, which begins if there is none."""
+
+        def refusal(key: str, title: str = "refused_title", final: bool = False) -> Refusal:
+            return Refusal(sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final)
+
+        screen = hello.screen.screen()
+        if screen.small and not self.offer.phones:
+            return refusal("phone", "phone_title", final=True)
+        with self._lock:
+            visit = self._visits.get(hello.participant)
+            if visit is not None and visit.channel.in_use and not visit.channel.belongs_to(hello.instance):
+                return refusal("elsewhere", "elsewhere_title")
+            if visit is not None and not visit.may_join():
+                return refusal("often", "no_room_title")
+            elsewhere = visit is not None and not visit.over and not visit.is_for(hello.session)
+            if visit is None or elsewhere or (visit.over and hello.epoch != visit.channel.epoch):
+                now = time.monotonic()
+                while self._begun and now - self._begun[0] > 60:
+                    self._begun.popleft()
+                self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
+                if len(self._visits) - elsewhere >= self.most or len(self._begun) >= self._most_new:
+                    return refusal("full", "no_room_title")
+                self._begun.append(now)
+                if visit is not None:
+                    visit.channel.close("the link of another session was opened")  # it would wait for its page
+                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit)
+                self._visits[hello.participant] = visit
+            visit.screen = screen
+            send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})
+            visit.channel.attach(send, hello.instance, hello.last if hello.epoch == visit.channel.epoch else 0)
+            if visit.thread.ident is None:
+                visit.thread.start()
+        return visit
+
+    def picture(self, secret: str, name: str) -> bytes | None:
+        """A picture that the visit with this secret shows now."""
+        with self._lock:
+            visit = next((one for one in self._visits.values() if secrets.compare_digest(one.secret, secret)), None)
+        return None if visit is None else visit.picture(name)
+
+    def close(self) -> None:
+        """End all sessions: each is recorded up to its last finished trial, and can be resumed."""
+        with self._lock:
+            visits = list(self._visits.values())
+        for visit in visits:
+            visit.channel.close("the server stopped")
+        until = time.monotonic() + _FAREWELL_S
+        for visit in visits:
+            if visit.thread.ident is not None:
+                visit.thread.join(max(0.0, until - time.monotonic()))

@@ -1,0 +1,350 @@
+"""``spanlab plan`` and ``spanlab methods``: how many people and trials a study needs, and a draft of its Methods section. Part of the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spanlab.api import read_rules
+from spanlab.cli import ExcludeOption, progress_bar
+from spanlab.cli.commands import DATA_HELP, MarginOption, PilotOption, PracticeOption, caution, print_table
+from spanlab.core import SpanLabError, __version__, nearest, write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spanlab.analysis.data import Rule
+    from spanlab.analysis.stats import Margin, Measured
+
+    from .planned_measures import PlannedSensitivity, PlannedTimes
+    from .power import Assumed, Planned
+
+#: What is taken where neither data nor options tell it, for each value; said whenever it is.
+_TAKEN: dict[str, dict[str, float]] = {
+    "correct": {"people": 0.6, "effect": 0.3},
+    "d_prime": {"people": 0.5, "effect": 0.3, "criterion": 0.0, "criterion_people": 0.3},
+    "rt_ms": {"people": 120.0, "effect": 40.0, "trial": 250.0, "tau": 150.0, "accuracy": 1.0},
+}
+_UNITS: dict[str, tuple[Measured, str]] = {
+    "correct": ("points", "in log odds"),
+    "d_prime": ("d′", "in units of d′"),
+    "rt_ms": ("ms", "in ms"),
+}
+_CALLED = {"correct": "shares of right answers", "d_prime": "d′", "rt_ms": "reaction times"}
+_TESTED = {
+    "correct": "people's shares; where there is no difference it should find one in 5% of studies, and in fewer near 0% and 100%.",
+    "d_prime": "people's d′ (half an answer added to each count); where there is no difference it should find one in 5% of studies.",
+    "rt_ms": "people's mean times of correct answers; where there is no difference it should find one in 5% of studies.",
+}
+#: Options of one value alone: what they are called, and what they set.
+_ONLY: dict[str, dict[str, str]] = {
+    "correct": {"item": "--sd-item", "items": "--items"},
+    "d_prime": {"d_prime": "--d-prime", "criterion": "--criterion", "criterion_people": "--sd-criterion", "signals": "--signals", "forced": "--forced-choice"},
+    "rt_ms": {"rt": "--rt", "trial": "--sd-trial", "tau": "--tau"},
+}
+_MEANINGS = {
+    "people": "a standard deviation of people of",
+    "effect": "a standard deviation of the effect over people of",
+    "criterion": "a mean criterion of",
+    "criterion_people": "a standard deviation of the criterion over people of",
+    "trial": "a standard deviation of single times of",
+    "tau": "an exponential part of single times (tau) of",
+}
+
+
+def plan(
+    data: Annotated[list[Path] | None, typer.Argument(help=f"your own data, as the source of spread and accuracy: {DATA_HELP}", metavar="[DATA...]")] = None,
+    people: Annotated[str, typer.Option("--people", help="numbers of people, in each group with --between", metavar="N,N,...")] = "8,12,16,24,32",
+    trials: Annotated[str, typer.Option("--trials", help="numbers of trials per person and condition", metavar="N,N,...")] = "24,48",
+    value: Annotated[str, typer.Option("--value", help="what is measured: correct, d_prime or rt_ms (mean reaction time of correct answers)")] = "correct",
+    accuracy: Annotated[
+        str, typer.Option("--accuracy", help="share of right answers in the first condition, such as 75%; of reaction times in both", metavar="SHARE")
+    ] = "",
+    d_prime: Annotated[float | None, typer.Option("--d-prime", help="d′ in the first condition, with --value d_prime", metavar="D", show_default=False)] = None,
+    rt: Annotated[
+        float | None, typer.Option("--rt", help="mean reaction time in the first condition, with --value rt_ms", metavar="MS", show_default=False)
+    ] = None,
+    difference: Annotated[
+        str, typer.Option("--difference", help="the second condition minus the first: -5points, -0.3d' or 40ms, as --value has it", metavar="AMOUNT")
+    ] = "",
+    sd_people: Annotated[
+        float | None, typer.Option("--sd-people", help="standard deviation of people, in log odds, d′ or ms", metavar="SD", show_default=False)
+    ] = None,
+    sd_effect: Annotated[
+        float | None, typer.Option("--sd-effect", help="standard deviation of the effect over people, in log odds, d′ or ms", metavar="SD", show_default=False)
+    ] = None,
+    sd_item: Annotated[float | None, typer.Option("--sd-item", help="standard deviation of items, in log odds", metavar="SD", show_default=False)] = None,
+    items: Annotated[int | None, typer.Option("--items", help="items asked per trial", metavar="N", min=1, show_default=False)] = None,
+    criterion: Annotated[float | None, typer.Option("--criterion", help="d_prime: mean criterion", metavar="C", show_default=False)] = None,
+    sd_criterion: Annotated[
+        float | None, typer.Option("--sd-criterion", help="d_prime: standard deviation of the criterion over people", metavar="SD", show_default=False)
+    ] = None,
+    signals: Annotated[str, typer.Option("--signals", help="d_prime: share of trials with a signal, 50% when not given", metavar="SHARE")] = "",
+    forced_choice: Annotated[bool, typer.Option("--forced-choice", help="d_prime: choices between two sides instead of yes-no questions")] = False,
+    sd_trial: Annotated[
+        float | None, typer.Option("--sd-trial", help="rt_ms: standard deviation of a person's single times", metavar="MS", show_default=False)
+    ] = None,
+    tau: Annotated[float | None, typer.Option("--tau", help="rt_ms: exponential part of single times", metavar="MS", show_default=False)] = None,
+    between: Annotated[bool, typer.Option("--between", help="two groups of people, one in each condition; by default everybody has both")] = False,
+    paradigm: Annotated[str, typer.Option("--paradigm", help="the paradigm of the data, if there are several", metavar="NAME")] = "",
+    by: Annotated[str, typer.Option("--by", help="column of conditions in the data; chosen automatically by default", metavar="COLUMN")] = "",
+    conditions: Annotated[str, typer.Option("--conditions", help="two conditions of that column; by default the first and the last", metavar="A,B")] = "",
+    wanted: Annotated[float, typer.Option("--power", help="desired power", min=0.01, max=0.99, metavar="SHARE")] = 0.8,
+    margin: MarginOption = None,
+    samples: Annotated[int, typer.Option("--samples", help="simulated studies for each number of people and trials", metavar="N")] = 2000,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the simulation", min=0)] = 1,
+    exclude: ExcludeOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for plan.csv, plan.svg, plan.pdf and plan.json", metavar="DIR")] = None,
+) -> None:
+    """Simulate how likely a study is to find a difference between two conditions, for numbers of people and trials."""
+    from spanlab.analysis.stats import read_margins
+
+    from .power import power, smallest
+
+    if value not in _UNITS:
+        raise SpanLabError(f"--value is {', '.join([*_UNITS][:-1])} or {[*_UNITS][-1]}, not '{value}'{nearest(value, _UNITS)}")
+    margins, unit = read_margins(margin or ()), _UNITS[value][0]
+    if any(one.unit != unit for one in margins):
+        such = {"points": "5points (percentage points)", "d′": "0.3d'", "ms": "20ms"}[unit]
+        raise SpanLabError(f"spanlab plan --value {value} simulates {_CALLED[value]}: its --margin is such as {such}")
+    options = {"people": sd_people, "effect": sd_effect, "item": sd_item, "items": items, "d_prime": d_prime, "criterion": criterion, "rt": rt, "tau": tau}
+    options |= {"criterion_people": sd_criterion, "signals": _share(signals, "--signals", "50%") if signals else None, "forced": forced_choice or None}
+    options |= {"trial": sd_trial, "accuracy": _share(accuracy, "--accuracy", "75%") if accuracy else None}
+    stated = {name: one for name, one in options.items() if one is not None}
+    _check_options(value, stated)
+    change = _change(difference, value) if difference else None
+    assumed, notes = _assumed(value, data or [], paradigm, by, conditions, change, exclude, between, stated)
+    numbers = _numbers(people, "--people"), _numbers(trials, "--trials")
+    print(assumed.words, *notes, "", sep="\n")
+    declared = margins[0] if margins else None
+    with progress_bar("simulated studies") as tell:
+        table = power(assumed, *numbers, samples=samples, seed=seed, margin=declared.scaled if declared else None, tell=tell)
+
+    def share(value: float, error: float) -> str:
+        return f"{value:.1%} ± {error:.1%}"
+
+    rows = []
+    for row in table.to_dict("records"):
+        alike = (share(row["alike"], row["alike_se"]),) if declared else ()
+        rows.append((str(row["people"]), str(row["trials"]), share(row["power"], row["se"]), *alike, share(row["size"], row["size_se"])))
+    group = "people in each group" if between else "people"
+    heads = (group, "trials in each condition", "power", *([f"alike within {declared.words}"] if declared else []), "where there is no difference")
+    print_table(heads, rows)
+    print(f"\nShares of {samples:,} simulated studies (seed {seed}) with one standard error. The test is a two-tailed t test at 5% of")
+    print(f"{_TESTED[value]}\n")
+    print(*smallest(table, wanted), sep="\n")
+    if output is not None:
+        _write(output, table, value, assumed, notes, wanted, group, seed, samples)
+
+
+def methods(
+    data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; with --preregistration a paradigm, its file, or the file of a study", metavar="DATA...")],
+    preregistration: Annotated[
+        bool, typer.Option("--preregistration", help="write the text of a preregistration instead, from a paradigm or a study; gaps to fill in are marked")
+    ] = False,
+    by: Annotated[str | None, typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN")] = None,
+    margin: MarginOption = None,
+    exclude: ExcludeOption = None,
+    practice: PracticeOption = False,
+    pilot: PilotOption = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="write it to this file (Markdown)", metavar="FILE")] = None,
+) -> None:
+    """Write the Methods section of data from their record: paradigm, trials, timing, models, exclusions, scores, tests, versions, references."""
+    from spanlab.analysis.stats import read_margins
+
+    margins, rules = read_margins(margin or ()), read_rules(exclude)
+    if preregistration:
+        from .preregistration import preregistration as text_of
+
+        if len(data) != 1:
+            raise SpanLabError("--preregistration takes one paradigm or one study; several paradigms are named in a study file")
+        for option, given in (("--by", by is not None), ("--practice", practice), ("--pilot", pilot)):
+            if given:
+                raise SpanLabError(f"{option} is about data; a preregistration is made from a paradigm or a study alone")
+        text = text_of(data[0], rules, exclude, margins)
+    else:
+        text = _methods_of([Path(one) for one in data], rules, practice, pilot, margins, by)
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(output, text.encode())
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
+    print(output)
+
+
+def _methods_of(paths: list[Path], rules: tuple[Rule, ...], practice: bool, pilot: bool, margins: tuple[Margin, ...], by: str | None) -> str:
+    from spanlab.analysis.data import heads, load, tables_and_folders
+
+    from .methods import methods as text_of
+
+    loaded = load(paths, include_practice=practice, include_pilot=pilot, rules=rules)
+    caution(loaded)
+    if not loaded.scored.parts:
+        raise SpanLabError("nothing is left to describe" + (": " + " ".join(loaded.scored.notes) if loaded.scored.notes else ""))
+    folders = tables_and_folders(paths)[1]
+    return text_of(loaded, heads(folders)[0] if folders else [], margins, by, [*(["practice"] if practice else []), *(["pilot"] if pilot else [])])
+
+
+def _check_options(value: str, stated: Mapping[str, object]) -> None:
+    """Options of another value are a mistake, and are not passed over."""
+    for other, options in _ONLY.items():
+        for name, option in options.items():
+            if name in stated and other != value:
+                raise SpanLabError(f"{option} is about --value {other}, and this plan is about --value {value}")
+    if value == "d_prime" and "accuracy" in stated:
+        raise SpanLabError("--accuracy is about --value correct and rt_ms; d′ in the first condition is --d-prime")
+
+
+def _assumed(
+    value: str,
+    data: list[Path],
+    paradigm: str,
+    by: str,
+    conditions: str,
+    change: float | None,
+    exclude: Path | None,
+    between: bool,
+    stated: dict[str, Any],
+) -> tuple[Planned, list[str]]:
+    """What is simulated, and where it comes from, in sentences."""
+    from dataclasses import replace
+
+    if not data:
+        first, such = {"correct": ("accuracy", "--accuracy 75% and --difference -5points"), "d_prime": ("d_prime", "--d-prime 2 and --difference -0.3d'")}.get(
+            value, ("rt", "--rt 800 and --difference 40ms")
+        )
+        if first not in stated or change is None:
+            raise SpanLabError(f"what is to be simulated? Give data of your own (spanlab plan DATA), or both {such} (or other numbers)")
+        for name, given in (("paradigm", paradigm), ("by", by), ("conditions", conditions), ("exclude", exclude)):
+            if given:
+                raise SpanLabError(f"--{name} is about data, and none are named")
+        return _stated(value, change, between, stated)
+    assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, between)
+    assumed = replace(assumed, **stated)
+    sentences = [f"What is assumed comes from the data ({name}); options given in their place count."] if stated else [f"From the data: {name}."]
+    if change is None:
+        sentences.append(
+            f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. Where it is studied because it was found, it is more "
+            "likely too large than too small: --difference plants the smallest that would matter."
+        )
+    return assumed, [*sentences, *notes]
+
+
+def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) -> tuple[Planned, list[str]]:
+    """A plan from options alone; what they leave open is taken, and said."""
+    from .planned_measures import PlannedSensitivity, PlannedTimes
+    from .power import Assumed
+
+    made = {"correct": Assumed, "d_prime": PlannedSensitivity, "rt_ms": PlannedTimes}[value]
+    taken = {name: number for name, number in _TAKEN[value].items() if name not in stated}
+    if value == "rt_ms" and "trial" in stated and "tau" in taken:  # the exponential part is as large a part of it
+        taken["tau"] = stated["trial"] * _TAKEN[value]["tau"] / _TAKEN[value]["trial"]
+    notes = []
+    for name, number in taken.items():
+        what = (
+            "that every answer is correct"
+            if name == "accuracy"
+            else f"{_MEANINGS[name]} {number:g}{'' if name.startswith('criterion') else ' ' + _UNITS[value][1]}"
+        )
+        option = "--" + {"people": "sd-people", "effect": "sd-effect", "criterion_people": "sd-criterion", "trial": "sd-trial"}.get(name, name)
+        notes.append(f"Taken, since nothing tells it: {what} ({option}). Data of your own would tell.")
+    return made(difference=change, between=between, **taken, **stated), notes
+
+
+def _fitted(
+    value: str, data: list[Path], paradigm: str, by: str, conditions: str, change: float | None, exclude: Path | None, between: bool
+) -> tuple[Assumed | PlannedSensitivity | PlannedTimes, str, list[str]]:
+    from spanlab.analysis.data import load
+    from spanlab.analysis.stats import mixed_model
+
+    from .planned_measures import from_people
+    from .power import from_model
+
+    loaded = load(data, rules=read_rules(exclude))
+    caution(loaded)
+    there = sorted(loaded.scored.parts)
+    name = paradigm or (there[0] if len(there) == 1 else "")
+    if not name:
+        raise SpanLabError(f"these data have several paradigms; choose one with --paradigm: {', '.join(there)}" if there else "nothing is left to plan from")
+    if name not in there:
+        raise SpanLabError(f"there are no scored answers to '{name}' in these data{nearest(name, there)}")
+    picked = [one.strip() for one in conditions.split(",") if one.strip()]
+    left = [] if loaded.exclusions is None else ["Left out by rule:", *(f"  {note}" for note in loaded.exclusions.notes)]
+    if value != "correct":
+        assumed, words = from_people(loaded.scored, name, "d_prime" if value == "d_prime" else "rt_ms", by or None, picked, change, between)
+        return assumed, f"{name}, {words}", left
+    model = mixed_model.mixed_model(loaded.scored, name, by or None)
+    return from_model(model, loaded.scored.parts[name], picked, change, between), f"{name}, {model.cells.formula}", left
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    """``8,12,16`` as whole numbers, each once, the smallest first."""
+    try:
+        numbers = sorted({int(one) for one in text.split(",") if one.strip()})
+    except ValueError:
+        numbers = []
+    if not numbers or numbers[0] < 1:
+        raise SpanLabError(f"{option} takes whole numbers from 1 with commas between them, such as 8,12,16; found '{text}'")
+    return numbers
+
+
+def _change(text: str, value: str) -> float:
+    """``-5points``, ``-0.3d'`` or ``40ms`` in the numbers of a value; d' and ms also without their unit."""
+    if value == "correct":
+        return _share(text, "--difference", "-5points")
+    match = re.fullmatch(r"\s*([+\-−]?)([0-9]*[.,]?[0-9]+)\s*(d'|d′|dprime|ms)?\s*", text)
+    unit = {"d'": "d_prime", "d′": "d_prime", "dprime": "d_prime", "ms": "rt_ms"}
+    if match is None or (match[3] and unit[match[3]] != value):
+        raise SpanLabError(f"--difference takes a number such as {'-0.3d' + chr(39) if value == 'd_prime' else '40ms'} with --value {value}; found '{text}'")
+    return float(match[2].replace(",", ".")) * (-1 if match[1] in ("-", "−") else 1)
+
+
+def _change_in_words(value: str, change: float) -> str:
+    if value == "d_prime":
+        return f"{change:+.2f} in d′"
+    return f"{100 * change:+.1f} points" if value == "correct" else f"{change:+.0f} ms"
+
+
+def _share(text: str, option: str, such: str) -> float:
+    """``75%``, ``-5points`` or ``0.75`` as a share."""
+    match = re.fullmatch(r"\s*([+\-−]?)([0-9]*[.,]?[0-9]+)\s*(%|points?|pp)?\s*", text)
+    if match is None:
+        raise SpanLabError(f"{option} takes a number such as {such}; found '{text}'")
+    value = float(match[2].replace(",", ".")) * (-1 if match[1] in ("-", "−") else 1)
+    if match[3] is None and abs(value) > 1:
+        raise SpanLabError(f"{option} {text}: percent, or a share from 0 to 1? Write {such}")
+    return value / 100 if match[3] else value
+
+
+def _write(output: Path, table: pd.DataFrame, value: str, assumed: Planned, notes: list[str], wanted: float, group: str, seed: int, samples: int) -> None:
+    from dataclasses import asdict
+
+    from spanlab.analysis.figures import save_as
+
+    from .power_chart import power_chart
+
+    written = {"spanlab": __version__, "value": value, "seed": seed, "samples": samples, "power": wanted, **asdict(assumed), "notes": notes}
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        table.to_csv(output / "plan.csv", index=False)
+        write_whole(output / "plan.json", (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode())
+    except OSError as error:
+        raise SpanLabError(f"cannot write {output}: {error.strerror or error}") from None
+    first = {"correct": "accuracy", "d_prime": "d_prime", "rt_ms": "rt"}[value]
+    start = {"correct": "{:.0%}", "d_prime": "a d′ of {:.2f}", "rt_ms": "{:.0f} ms"}[value].format(written[first])
+    title = f"Power to find {_change_in_words(value, assumed.difference).replace('-', '−')} from {start}"
+    below = f"Two-tailed t test at 5%, {samples:,} simulated studies each, bars: ± one standard error of the simulation."
+    below += f"\nTrials are those in each condition. Dotted: {wanted:.0%}."
+    below += " Dashed: how often both are found alike within the margin." if table["alike"].notna().any() else ""
+    spec = power_chart(table, title=title, subtitle=below, wanted=wanted, people=group)
+    print()
+    for path in (output / "plan.csv", output / "plan.json", *(save_as(spec, output / f"plan{ending}") for ending in (".svg", ".pdf"))):
+        print(path)

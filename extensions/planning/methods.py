@@ -1,0 +1,374 @@
+"""A draft of the Methods section: what was done, how it was scored and tested. Each sentence comes from the record; what is not recorded is a gap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spanlab.analysis.data import Data, Head, SessionFacts, listed, plural
+from spanlab.analysis.effects import EFFECTS, GROUP, GROUP_METHOD, ROC_METHOD
+from spanlab.analysis.figures import GROUPS, ROC
+from spanlab.analysis.report import protocols_of
+from spanlab.analysis.stats import PRIOR, Margin, sort_cells
+from spanlab.core import PARTICIPANT, __version__, as_object, kind_named
+from spanlab.sessions.record import browser_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Methods that are named in the text, and what to cite for them.
+REFERENCES: Mapping[str, str] = {
+    "Bamber, 1975": "Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating characteristic graph. Journal of "
+    "Mathematical Psychology, 12, 387–415.",
+    "Chung et al., 2013": "Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A., & Liu, J. (2013). A nondegenerate penalized likelihood estimator for variance "
+    "parameters in multilevel models. Psychometrika, 78, 685–709.",
+    "Clopper & Pearson, 1934": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the binomial. "
+    "Biometrika, 26, 404–413.",
+    "DeLong et al., 1988": "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated receiver operating "
+    "characteristic curves: A nonparametric approach. Biometrics, 44, 837–845.",
+    "Dorfman & Alf, 1969": "Dorfman, D. D., & Alf, E. (1969). Maximum-likelihood estimation of parameters of signal-detection theory and determination of "
+    "confidence intervals: Rating-method data. Journal of Mathematical Psychology, 6, 487–496.",
+    "Gourevitch & Galanter, 1967": "Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity functions. "
+    "Psychometrika, 32, 25–33.",
+    "Hautus, 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d′. Behavior Research Methods, "
+    "Instruments, & Computers, 27, 46–51.",
+    "Hesterberg, 2015": "Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician, 69, 371–386.",
+    "Holm, 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics, 6, 65–70.",
+    "Lancaster, 1961": "Lancaster, H. O. (1961). Significance tests in discrete distributions. Journal of the American Statistical Association, 56, 223–234.",
+    "Rouder et al., 2009": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for accepting and rejecting the null "
+    "hypothesis. Psychonomic Bulletin & Review, 16, 225–237.",
+    "Schuirmann, 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of "
+    "average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657–680.",
+    "Welch, 1947": "Welch, B. L. (1947). The generalization of “Student's” problem when several different population variances are involved. Biometrika, 34, "
+    "28–35.",
+    "Welch, 1951": "Welch, B. L. (1951). On the comparison of several mean values: An alternative approach. Biometrika, 38, 330–336.",
+    "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical "
+    "Association, 22, 209–212.",
+}
+#: Settings of agents that a paper tells, and what they are called there; others are in the record.
+_SETTINGS: Mapping[str, str] = {
+    "model": "model",
+    "provider": "provider",
+    "endpoint": "endpoint",
+    "temperature": "temperature",
+    "top_p": "top-p",
+    "max_tokens": "maximal tokens of a reply",
+    "seed": "seed",
+    "reasoning_effort": "reasoning effort",
+    "view": "view",
+    "conversation": "conversation",
+    "conversation_window": "trials kept in the conversation",
+    "examples": "worked examples",
+    "extraction": "reading of answers",
+    "reading": "reading of answers",
+    "checkpoint": "checkpoint",
+    "sha256": "SHA-256 of the checkpoint",
+    "architecture": "architecture",
+    "hidden": "hidden units",
+    "parameters": "parameters",
+}
+GAP = "[not recorded: {}]"
+
+
+def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), by: str | None = None, also: Sequence[str] = ()) -> str:
+    """The section as Markdown.
+
+    Parameters
+    ----------
+    data : as they were loaded, with rules of exclusion applied
+    heads : of the sessions among them
+    margins : within which differences count as none
+    by : the column of conditions of the mixed-effects models; chosen as ``spanlab stats`` chooses when not given
+    also : rows that are in the analysis although they are left out by default: ``practice``, ``pilot``
+    """
+    names = sorted(data.scored.parts)
+    text = ["# Methods", "", *_participants(data, heads), ""]
+    for name in names:
+        task_heads = [head for head in heads if head.session.get("paradigm") == name]
+        text += [f"## {data.titles[name]}", "", *_task(name, task_heads, [facts for facts in data.sessions if facts.paradigm == name]), ""]
+    models = _models(data, heads)
+    text += ["## Models", "", *models, ""] if models else []
+    text += ["## Exclusions", "", *_exclusions(data, also), "", "## Scores and tests", "", *scores_and_tests(_effects(data), margins), ""]
+    text += [_model(data, name, by) for name in names]
+    text += ["", "## Software", "", *_software(heads)]
+    text += ["", "## References", "", *(f"* {one}" for one in _references(heads, "\n".join(text)))]
+    return "\n".join(text) + "\n"
+
+
+def _participants(data: Data, heads: Sequence[Head]) -> list[str]:
+    people = {str(head.session.get("participant")) for head in heads if head.session.get("agent_kind") == PARTICIPANT.name} - {"", "None"}
+    items = data.scored.items
+    analysed = set(items.loc[items["agent_kind"] == PARTICIPANT.name, "participant"].astype(str)) - {""}
+    if not people and not analysed:
+        return ["No people took part; the data are those of machines."]
+    many = len(people or analysed)
+    text = f"{plural(many, 'person', 'people').capitalize()} took part" if many != 1 else "One person took part"
+    text += f", of whom {len(analysed)} are analysed." if len(analysed) != many else "."
+    days = sorted({facts.started[:10] for facts in data.sessions if facts.started and facts.kind == PARTICIPANT.name})
+    text += f" Sessions were recorded from {days[0]} to {days[-1]} (UTC)." if len(days) > 1 else f" Sessions were recorded on {days[0]} (UTC)." if days else ""
+    studies = sorted({str(study.get("name") or study.get("study") or "") for head in heads if isinstance(study := head.session.get("study"), Mapping)} - {""})
+    text += f" They belong to the study {listed(studies)}." if studies else ""
+    text += _groups(items[items["agent_kind"] == PARTICIPANT.name], heads)
+    text += _in_browsers([head for head in heads if head.session.get("agent_kind") == PARTICIPANT.name])
+    asked = {field for head in heads for field in as_object(as_object(head.session.get("study")).get("fields"))}
+    text += f" The record has what the study asked them: {listed(sorted(asked))}." if asked else ""
+    unknown = [name for name, fields in (("age", {"age"}), ("gender", {"gender", "sex"})) if not fields & asked]
+    return ["## Participants", "", f"{text} {GAP.format(', '.join([*unknown, 'recruitment', 'compensation', 'consent and ethics approval']))}"]
+
+
+def _groups(items: pd.DataFrame, heads: Sequence[Head]) -> str:
+    """How many people are in each group, and who put them there; empty without groups."""
+    if GROUP not in items.columns or not items[GROUP].notna().any():
+        return ""
+    names = items[GROUP].astype(object).where(items[GROUP].notna(), "").astype(str)
+    people = items[names != ""].groupby(names[names != ""], sort=True)["participant"].nunique()
+    counts = listed([f"{name} (n = {many})" for name, many in people.items()])
+    assigned = any(isinstance(study := head.session.get("study"), Mapping) and study.get("group") for head in heads)
+    how = "the study assigned them in the order in which they came, with numbers kept balanced" if assigned else GAP.format("how they were assigned")
+    return f" Groups of different people: {counts}; {how}."
+
+
+def _in_browsers(heads: Sequence[Head]) -> str:
+    """Which people sat at a page in a browser, and what their sessions say of it; empty where nobody did."""
+    browsers, at_window, rates = dict[str, set[str]](), set[str](), set[int]()
+    for head in heads:
+        who, browser = str(head.session.get("participant")), browser_of(head.session)
+        if browser is None:
+            at_window.add(who)
+        else:
+            browsers.setdefault(str(browser), set()).add(who)
+            hz = as_object(head.session.get("apparatus")).get("hz")
+            rates |= {round(float(hz))} if isinstance(hz, int | float) else set()
+    if not browsers:
+        return ""
+    text = f" {plural(len(set[str]().union(*browsers.values())), 'person', 'people')} took part at a page in a browser: "
+    text += listed([f"{name} (n = {len(who)})" for name, who in sorted(browsers.items())])
+    text += f"; screens at {_span(sorted(rates))} Hz" if rates else ""
+    text += f". {plural(len(at_window), 'person', 'people')} took part at a window" if at_window else ""
+    return f"{text}. {GAP.format('where people at browsers were, and how large they saw the displays')}"
+
+
+def _task(name: str, heads: Sequence[Head], facts: Sequence[SessionFacts]) -> list[str]:
+    """A paradigm: what it is, trials, levels, practice, timing."""
+    if not heads:
+        return [f"The data of {name} are a table without sessions. {GAP.format('paradigm file, trials as planned, timing, instructions and versions')}"]
+    versions = Counter((str(head.session.get("paradigm_version")), str(head.session.get("paradigm_hash"))) for head in heads)
+    editions = listed([f"version {version}, hash {hash_}" for version, hash_ in versions])
+    generators = listed(sorted({str(head.session.get("generator")) for head in heads}))
+    text = f"The paradigm is `{name}` of SpanLab ({editions}), with trials of the {generators} generator."
+    first = heads[0].session.get("paradigm_data")
+    paradigm = first if isinstance(first, Mapping) else {}
+    study = _source(paradigm).get("study")
+    text += f" It follows {study}." if study else ""
+    paragraphs = [text, _trials(heads, facts), _phases(paradigm), *_timing(facts)]
+    return [one for paragraph in paragraphs if paragraph for one in (paragraph, "")][:-1]
+
+
+def _trials(heads: Sequence[Head], facts: Sequence[SessionFacts]) -> str:
+    counts = sorted({one.trials for one in facts})
+    text = f"{plural(len(heads), 'session')} of {_span(counts)} {'trials' if counts != [1] else 'trial'} each (practice not counted)"
+    levels: dict[str, set[str]] = {}
+    for head in heads:
+        for chosen in _levels(head.session.get("plan")):
+            for factor, level in chosen.items():
+                levels.setdefault(str(factor), set()).add(_plain(level))
+    varied = [f"{factor.replace('_', ' ')} ({', '.join(sorted(values, key=_order))})" for factor, values in levels.items() if len(values) > 1]
+    fixed = [f"{factor.replace('_', ' ')} {next(iter(values))}" for factor, values in levels.items() if len(values) == 1]
+    text += f", with {listed(varied)} varied" if varied else ""
+    text += f", and {listed(fixed)} throughout" if fixed else ""
+    designs = sorted({str(head.session.get("design")) for head in heads if head.session.get("design")})
+    text += f" (design {listed(designs)})." if designs else "."
+    languages = sorted({str(head.session.get("language")) for head in heads if head.session.get("language")})
+    text += f" Instructions were in {listed(languages)} (language codes)." if languages else ""
+    conditions = [f"{listed(who)} had {what}" for what, who in protocols_of(facts).items()]
+    return text + (f" Practice and memory: {'; '.join(conditions)}." if conditions else "")
+
+
+def _levels(plan: Any) -> Iterable[Mapping[str, Any]]:
+    """The combinations of levels of a plan, practice left out where the plan tells it."""
+    if isinstance(plan, list):
+        return [one.get("levels") or {} for one in plan if isinstance(one, Mapping) and not one.get("practice")]
+    if isinstance(plan, Mapping):
+        return [one for one in plan.get("levels") or [] if isinstance(one, Mapping)]
+    return []
+
+
+def _phases(paradigm: Mapping[str, Any]) -> str:
+    """Durations that stand in the paradigm as numbers."""
+    durations: list[str] = []
+
+    def walk(node: Any, phase: str) -> None:
+        for step in node if isinstance(node, list) else []:
+            if isinstance(step, Mapping):
+                here = str(step.get("phase") or phase)
+                shown = step.get("show")
+                ms = shown.get("ms") if isinstance(shown, Mapping) else None
+                if isinstance(ms, int | float) and not isinstance(ms, bool):
+                    durations.append(f"{here} {ms:g} ms")
+                for inside in step.values():
+                    walk(inside, here)
+
+    walk(paradigm.get("timeline"), "")
+    return (
+        f"Planned durations of displays that the paradigm gives as numbers (a display may be repeated): {', '.join(dict.fromkeys(durations))}."
+        if durations
+        else ""
+    )
+
+
+def _timing(facts: Sequence[SessionFacts]) -> list[str]:
+    """How precisely displays were shown, at windows and in browsers apart."""
+    light, keys = "when light left the screen", "when keys closed, unless measured with a photodiode"
+    at_window = _timing_in("At the window", [one for one in facts if not one.browser], f"{light} and {keys}")
+    in_browsers = _timing_in("In browsers", [one for one in facts if one.browser], f"{light}, and when keys and touches were made")
+    return [*at_window, *([""] if at_window and in_browsers else []), *in_browsers]
+
+
+def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[str]:
+    timed = [one.timing for one in facts if one.timing is not None]
+    shown = sum(one.displays for one in timed)
+    if not shown:
+        return []
+    off, dropped = sum(one.off_by_a_frame for one in timed), sum(one.dropped for one in timed)
+    mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
+    worst = max((one.worst_ms for one in timed), key=abs)
+    longer = "longer" if mean > 0 else "shorter"
+    text = f"{where} {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {longer} than planned; "
+    text += f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came late. These are times of the computer; "
+    return [text + GAP.format(unknown)]
+
+
+def _models(data: Data, heads: Sequence[Head]) -> list[str]:
+    """Machines, with their settings."""
+    lines: dict[str, None] = {}
+    for head in heads:
+        session = head.session
+        kind = kind_named(str(session.get("agent_kind")))
+        if kind.role == "person":
+            continue
+        settings = session.get("agent_settings")
+        settings = settings if isinstance(settings, Mapping) else {}
+        values = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
+        text = f"* `{session.get('agent')}` ({kind.label or kind.name})" + (f": {', '.join(values)}" if values else "")
+        text += f"; settings hash {session.get('agent_settings_hash')}"
+        if session.get("label"):
+            text += f". **{session['label']}**"
+        handed = ". It was given the correct answers" if session.get("oracle") else ""
+        lines[f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"] = None
+    chats = [head for head in heads if kind_named(str(head.session.get("agent_kind"))).converses]
+    failed = sum(sum(facts.failed.values()) for facts in data.sessions)
+    return [*lines, *([f"Of the chat models' trials {failed:,} could not be had."] if chats and failed else [])]
+
+
+def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
+    left = [name for name in ("practice", "pilot") if name not in also]
+    paragraphs = [f"Warm-up{' and ' + listed(left) if left else ''} rows are in no analysis; omitted and invalid answers count as wrong."]
+    paragraphs += [f"Rows of {listed([*also])} are in the analysis, as was asked for."] if also else []
+    if data.exclusions is None:
+        paragraphs.append("No rule of exclusion was applied.")
+    else:
+        paragraphs += ["Rules were applied in this order:", "", *(f"* {note}" for note in data.exclusions.notes)]
+    return [*paragraphs, *(["", *(f"* {problem}" for problem in data.problems)] if data.problems else [])]
+
+
+def _effects(data: Data) -> list[tuple[str, str]]:
+    """Effects that the data show, and how each is computed."""
+    methods_of = []
+    for name in sorted(data.scored.parts):
+        methods_of += [(f"{name}: {effect.title}", effect.method) for effect in EFFECTS if not effect.missing(data.scored, name)]
+        methods_of += [(f"{name}: {ROC.title}", ROC_METHOD)] if not ROC.missing(data.scored, name) else []
+        methods_of += [(f"{name}: {GROUPS.title}", GROUP_METHOD)] if not GROUPS.missing(data.scored, name) else []
+    return methods_of
+
+
+def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margin]) -> list[str]:
+    """How the scores, intervals and tests on the page are computed.
+
+    Parameters
+    ----------
+    effects : names, and how each is computed where that is particular
+    """
+    paragraphs = [
+        "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are "
+        "participants where an answerer is several people, sessions where a machine has taken several, and trials otherwise. 95% intervals of shares "
+        "are score intervals (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number; "
+        "binomial ones with mid-p (Lancaster, 1961) where each unit is right or wrong, and exact ones (Clopper & Pearson, 1934) where all are alike. Those "
+        "of other means are Student's.",
+        "",
+        "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives, with the standard "
+        "error of their intervals (that of Bell & McCaffrey, 2002, where units lack a condition); their p values are not corrected.",
+    ]
+    if any("d′" in method or "d′" in name for name, method in effects):
+        paragraphs[-1] += (
+            " d′ and criterion are computed with half an answer added to each count (log-linear; Hautus, 1995); of one person or machine, with standard errors "
+            "of Gourevitch & Galanter, 1967."
+        )
+    paragraphs[-1] += f" {PRIOR.rstrip('.')} (Rouder et al., 2009)."
+    paragraphs[-1] += (
+        f" Differences count as none within {listed([one.words for one in margins])}, by two one-sided t tests at 5% (Schuirmann, 1987)."
+        if margins
+        else " No margin was declared, so that nothing is called equivalent."
+    )
+    particular = [f"* {name}: {method}" for name, method in effects if method]
+    return [*paragraphs, *(["", "Computed in particular:", "", *particular] if particular else [])]
+
+
+MODEL = (
+    "Answerers and conditions are compared by a mixed-effects logistic model (`{formula}`), fitted by Laplace's approximation, with normal priors of cells "
+    "(standard deviation 3 in log odds) and gamma priors of standard deviations (shape 2, rate 2; Chung et al., 2013). Terms are tested by likelihood ratios, "
+    "contrasts by t tests with Satterthwaite's degrees of freedom; p values are corrected within each kind of contrast (Holm, 1979)."
+)
+
+
+def _model(data: Data, name: str, by: str | None) -> str:
+    cells = sort_cells(data.scored, name, by)
+    return f"**{name}.** " + (MODEL.format(formula=cells.formula) if len(cells.table) else "Only yardsticks answered; there is no model.") + "\n"
+
+
+def _software(heads: Sequence[Head]) -> list[str]:
+    versions_of: dict[str, set[str]] = {}
+    for head in heads:
+        versions = head.session.get("versions")
+        for name, version in (versions if isinstance(versions, Mapping) else {}).items():
+            versions_of.setdefault(str(name), set()).add(str(version))
+    packages = ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in versions_of.items() if name != "spanlab")
+    recorded = (
+        f"Sessions were recorded with SpanLab {' and '.join(sorted(versions_of['spanlab']))} ({packages})."
+        if "spanlab" in versions_of
+        else GAP.format("versions of the software")
+    )
+    return [f"{recorded} This section and the analysis were made with SpanLab {__version__}."]
+
+
+def _references(heads: Sequence[Head], text: str) -> list[str]:
+    references = {whole for short, whole in REFERENCES.items() if short in text}
+    for head in heads:
+        paradigm = head.session.get("paradigm_data")
+        study = _source(paradigm if isinstance(paradigm, Mapping) else {}).get("study")
+        references |= {str(study)} if study else set()
+    return sorted(references)
+
+
+def _source(paradigm: Mapping[str, Any]) -> Mapping[str, Any]:
+    source = paradigm.get("source")
+    return source if isinstance(source, Mapping) else {}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value >= 10_000 else str(value)
+
+
+def _order(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text
+
+
+def _span(counts: Sequence[int]) -> str:
+    return "an unknown number of" if not counts else f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"

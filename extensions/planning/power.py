@@ -1,0 +1,304 @@
+"""How likely a study is to find a difference between two conditions, by simulation: people and trials against power, with the error of the simulation.
+
+What is measured is the share of right answers (:class:`Assumed`), d' or reaction times (:mod:`.planned_measures`). Each simulated study is tested as a page
+tests differences of conditions: each person's value in both conditions and a t test of their differences (within people), or Welch's t test of two groups
+(between people). The size of that test, its power where nothing was planted, is simulated beside.
+
+Of right answers: a person is right with a log odds that is the sum of the condition's, of what is the person's own, of what the condition is to this person,
+of the item, and of the trial where several items are asked in it. These are the random effects of the mixed-effects model (:mod:`.mixed_model`); their standard
+deviations come from data of one's own, or are assumed. What is planted is the difference of the shares of right answers, over people and items.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from spanlab.analysis.data import Scored, plural
+from spanlab.analysis.means import LEVEL
+from spanlab.analysis.stats import Mixed, wilson
+from spanlab.core import SpanLabError, VerdictRule
+
+from .planned_measures import chosen_conditions, design_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Answers that are simulated at once.
+_AT_ONCE = 4_000_000
+#: Columns of a table of power.
+COLUMNS = ("people", "trials", "power", "se", "size", "size_se", "alike", "alike_se", "n_simulated")
+#: Nodes of Gauss and Hermite for the mean over people and items.
+_NODES = 61
+
+VERDICTS = (
+    VerdictRule(
+        name="power",
+        says=(
+            "… people, with a power of …",
+            "no number of people that was asked for has a power of …",
+            "the simulation is not sure of it",
+        ),
+        rests_on="simulated studies with the planned difference, tested as a page tests them; the size of the test stands beside",
+        says_no_when="the share of studies that find it is below the power that was asked for; it is called unsure where the "
+        "share's score interval reaches below",
+        tests=(
+            "extensions/planning/tests/test_planning.py::test_a_study_is_planned_from_assumptions",
+            "extensions/planning/tests/test_power.py::test_a_power_is_sure_only_where_so_many_simulations_show_it",
+        ),
+    ),
+)
+
+
+class Planned(Protocol):
+    """A study whose power is asked for, whatever it measures."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def difference(self) -> float: ...
+
+    @property
+    def between(self) -> bool: ...
+
+    @property
+    def words(self) -> str: ...
+
+    def answers(self, people: int, trials: int) -> int: ...
+
+    def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """The assumptions about a planned study of right answers.
+
+    Parameters
+    ----------
+    accuracy : share of right answers in the first condition, 0 to 1
+    difference : of the second condition's share from it, such as -0.05
+    people, effect, item, trial : standard deviations in log odds: of people, of the effect (the difference of both conditions) over people, of items, of
+        trials (of several items)
+    items : how many items are asked in a trial
+    between : two groups of people, one in each condition, in the place of people who have both
+    """
+
+    accuracy: float
+    difference: float
+    people: float
+    effect: float
+    item: float = 0.0
+    trial: float = 0.0
+    items: int = 1
+    between: bool = False
+
+    def __post_init__(self) -> None:
+        for share in (self.accuracy, self.accuracy + self.difference):
+            if not 0 < share < 1:
+                raise SpanLabError(f"an accuracy of {share:.0%} leaves nothing to simulate: both conditions must lie between 0% and 100%")
+        if min(self.people, self.effect, self.item, self.trial) < 0 or self.items < 1:
+            raise SpanLabError("standard deviations cannot be below 0, and a trial has at least one item")
+
+    @property
+    def words(self) -> str:
+        """What is simulated, in a sentence."""
+        spread = f"people {self.people:.2f}, effect over people {self.effect:.2f}, items {self.item:.2f}"
+        spread += f", trials {self.trial:.2f} ({self.items} items each)" if self.items > 1 else ""
+        right = f"{self.accuracy:.1%} and {self.accuracy + self.difference:.1%} right"
+        return f"{design_in_words(self.between)}: {right}; standard deviations in log odds: {spread}."
+
+    def answers(self, people: int, trials: int) -> int:
+        """How many numbers a simulated study takes."""
+        return 2 * people * trials * self.items
+
+    def simulated(self, difference: float, people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        """Each person's share of right answers in both conditions, of so many studies."""
+        whole = math.sqrt(self.people**2 + self.effect**2 / 2 + self.item**2 + self.trial**2)
+        return _shares(self, [_log_odds(self.accuracy, whole), _log_odds(self.accuracy + difference, whole)], people, trials, many, random)
+
+
+def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], difference: float | None, between: bool) -> Assumed:
+    """Take the assumptions from people's data: their shares in two conditions, and the spread of the fitted model.
+
+    Parameters
+    ----------
+    conditions : two of the model's; the first and the last when there are none
+    difference : to be planted; the one that was seen when None
+
+    Raises
+    ------
+    SpanLabError
+        where the data are not those of several people in two conditions or more, or the model could not be fitted.
+    """
+    table = model.cells.table[model.cells.table["persons"] > 1]
+    if model.fit is None:
+        raise SpanLabError(model.problem or "no model could be fitted to these data")
+    if not len(table):
+        raise SpanLabError(
+            "no answerer of these data is several people, so that their spread is not known; give --accuracy, --sd-people and --sd-effect instead"
+        )
+    agents = sorted(table["agent"].unique())
+    rows = table[table["agent"] == agents[0]]
+    shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}
+    names = chosen_conditions([*shares], conditions, agents[0])
+    spread = dict(zip(model.cells.components, map(float, model.fit.sd), strict=True))
+    part = scored.items[scored.items["participant"].astype(str) != ""]
+    asked = part.groupby("unit_trial").size()
+    seen = shares[names[1]] - shares[names[0]]
+    return Assumed(
+        accuracy=shares[names[0]],
+        difference=seen if difference is None else difference,
+        people=spread.get("participant", 0.0),
+        effect=math.sqrt(2) * spread.get("participant x condition", 0.0),  # the model's is that of each condition
+        item=spread.get("item", 0.0),
+        trial=spread.get("trial as taken", 0.0),
+        items=max(1, round(float(asked.median()))),
+        between=between,
+    )
+
+
+def _log_odds(share: float, sd: float) -> float:
+    """The log odds in the middle, where the mean over a normal spread is that share."""
+    from scipy.special import expit
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    weights = weights / weights.sum()
+    low, high = -40.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(weights @ expit(middle + sd * nodes)) < share else (low, middle)
+    return (low + high) / 2
+
+
+def power(
+    assumed: Planned,
+    people: Sequence[int],
+    trials: Sequence[int],
+    *,
+    samples: int = 2000,
+    seed: int = 1,
+    margin: float | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """The power for every number of people and of trials in each condition.
+
+    Parameters
+    ----------
+    people : in all, or in each of two groups
+    trials : in each condition, of each person
+    margin : within which a difference (of shares, d' or ms) counts as none: also how often both conditions are found alike (two one-sided tests)
+    tell : told how many studies have been simulated, of how many
+
+    Returns
+    -------
+    pandas.DataFrame
+        :data:`COLUMNS`: ``size`` is the power where the difference is 0 (both conditions as the first); the errors are standard errors of the
+        shares of so many simulated studies. Every number of people and trials has seeds of its own, which do not depend on which others are asked for.
+    """
+    import pandas as pd
+
+    if min(people) < 2 or min(trials) < 1:
+        raise SpanLabError("a study needs at least two people (in each group), and one trial in each condition")
+    if samples < 100:
+        raise SpanLabError("fewer than 100 simulated studies say next to nothing; the default is 2,000")
+    rows, done, planned = [], 0, 2 * samples * len(people) * len(trials)
+    for many in people:
+        for of in trials:
+            studies = {}
+            for number, difference in enumerate((assumed.difference, 0.0)):
+                random = np.random.RandomState([seed, many, of, number])
+                significant, alike = _studies(assumed, difference, many, of, samples, random, margin)
+                studies[number] = significant, alike
+                done += samples
+                if tell is not None:
+                    tell(done, planned)
+            (hits, alike), (size, _) = studies[0], studies[1]
+            shares = [hits, size, alike]
+            errors = [math.nan if share != share else math.sqrt(share * (1 - share) / samples) for share in shares]
+            values = [one for pair in zip(shares, errors, strict=True) for one in pair]
+            rows.append({"people": many, "trials": of, **dict(zip(COLUMNS[2:8], values, strict=True)), "n_simulated": samples})
+    return pd.DataFrame(rows, columns=[*COLUMNS])
+
+
+def _studies(
+    assumed: Planned, difference: float, people: int, trials: int, samples: int, random: np.random.RandomState, margin: float | None
+) -> tuple[float, float]:
+    """The share of studies in which a difference is found, and in which both conditions are found alike."""
+    step = max(1, _AT_ONCE // assumed.answers(people, trials))
+    rejections, alike = 0, 0
+    for start in range(0, samples, step):
+        both = assumed.simulated(difference, people, trials, min(step, samples - start), random)
+        value, se, df = _between(*both) if assumed.between else _within(*both)
+        rejections += int(_rejects(value, se, df).sum())
+        if margin is not None:
+            alike += int(_within_margin(value, se, df, margin).sum())
+    return rejections / samples, alike / samples if margin is not None else math.nan
+
+
+def _shares(assumed: Assumed, means: Sequence[float], people: int, trials: int, many: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Each person's share of right answers in both conditions, of so many studies."""
+    from scipy.special import expit
+
+    person_effects = random.normal(0, assumed.people, (many, people))
+    values = []
+    for mean in means:
+        if assumed.between and values:
+            person_effects = random.normal(0, assumed.people, (many, people))
+        eta = mean + person_effects + random.normal(0, assumed.effect / math.sqrt(2), (many, people))
+        shape = (many, people, trials, assumed.items)
+        if assumed.item or assumed.trial:
+            each = eta[:, :, None, None] + random.normal(0, assumed.item, shape) + random.normal(0, assumed.trial, (*shape[:3], 1))
+            values.append((random.random_sample(shape) < expit(each)).mean(axis=(2, 3)))
+        else:
+            values.append(random.binomial(trials * assumed.items, expit(eta)) / (trials * assumed.items))
+    return values[0], values[1]
+
+
+def _within(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    away = second - first
+    return away.mean(axis=1), away.std(axis=1, ddof=1) / math.sqrt(away.shape[1]), np.full(len(away), away.shape[1] - 1.0)
+
+
+def _between(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    many = first.shape[1]
+    parts = [one.var(axis=1, ddof=1) / many for one in (first, second)]
+    variance = parts[0] + parts[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = variance**2 * (many - 1) / (parts[0] ** 2 + parts[1] ** 2)
+    return second.mean(axis=1) - first.mean(axis=1), np.sqrt(variance), df
+
+
+def _rejects(value: np.ndarray, se: np.ndarray, df: np.ndarray) -> np.ndarray:
+    """Two-tailed t tests at 5 %; studies without any spread find nothing."""
+    from scipy.special import stdtr
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (se > 0) & (2 * stdtr(df, -np.abs(value / se)) < 1 - LEVEL)
+
+
+def _within_margin(value: np.ndarray, se: np.ndarray, df: np.ndarray, margin: float) -> np.ndarray:
+    from scipy.special import stdtrit
+
+    with np.errstate(invalid="ignore"):
+        return (se > 0) & (np.abs(value) + stdtrit(df, LEVEL) * se < margin)
+
+
+def smallest(table: pd.DataFrame, wanted: float) -> list[str]:
+    """A sentence for each number of trials: the smallest number of people with that power."""
+    sentences = []
+    for trials, part in table.groupby("trials", sort=True):
+        enough = part[part["power"] >= wanted].sort_values("people")
+        named = plural(int(str(trials)), "trial")
+        if not len(enough):
+            sentences.append(f"{named} in each condition: no number of people that was asked for has a power of {wanted:.0%}.")
+            continue
+        row = enough.iloc[0]
+        sure = "" if wilson(row["power"], row["n_simulated"], LEVEL)[0] >= wanted else "; the simulation is not sure of it: more --samples would tell"
+        sentences.append(
+            f"{named} in each condition: {int(row['people'])} people, with a power of {row['power']:.1%} ± {row['se']:.1%} (one standard error){sure}."
+        )
+    return sentences

@@ -1,0 +1,184 @@
+"""``spanlab plan`` and ``spanlab methods`` as a laboratory types them: from nothing, from data of one's own, before and after a study."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import Run, command_line
+from observed import along, table, together
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "sessions"
+Spanlab = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def pilot(folder: Path) -> Path:
+    """Ten people who took a pilot study."""
+    parts = []
+    for at in range(10):
+        own = float(np.random.RandomState(at).normal(0, 0.08))
+        parts.append(table(along("set_size", {2: 0.85 + own / 2, 6: 0.7 + own}), 40, agent="participant", kind="participant", participant=f"P{at}", seed=at))
+    together(*parts).to_parquet(folder / "pilot.parquet")
+    return folder / "pilot.parquet"
+
+
+def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> None:
+    status, printed, _ = spanlab(
+        "plan", "--accuracy", "75%", "--difference", "-8points", "--people", "8,24", "--trials", "24", "--margin", "10points", "--samples", "300", "-o", "plan"
+    )
+    assert status == 0
+    assert "75.0% and 67.0% right" in printed
+    assert printed.count("Taken, since nothing tells it") == 2
+    assert "seed 1" in printed
+    assert "alike within 10 points" in printed
+    found = pd.read_csv(tmp_path / "plan" / "plan.csv")
+    assert list(found["people"]) == [8, 24]
+    assert found["power"].iloc[1] > found["power"].iloc[0]
+    assert (found["n_simulated"] == 300).all()
+    told = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
+    assert (told["accuracy"], told["seed"], told["samples"]) == (0.75, 1, 300)
+    assert "<svg" in (tmp_path / "plan" / "plan.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "plan" / "plan.pdf").stat().st_size > 1000
+    again = spanlab("plan", "--accuracy", "75%", "--difference", "-8points", "--people", "8,24", "--trials", "24", "--margin", "10points", "--samples", "300")[
+        1
+    ]
+    assert printed.startswith(again)  # the same seed, the same numbers
+
+
+def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
+    status, printed, _ = spanlab("plan", pilot(tmp_path), "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
+    assert status == 0
+    assert "The difference is the one that was seen" in printed
+    assert "(1 | participant)" in printed
+    assert "Taken, since nothing tells it" not in printed
+    smaller = spanlab("plan", tmp_path / "pilot.parquet", "--difference", "-3points", "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")[
+        1
+    ]
+    assert "one that was seen" not in smaller
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "key"),
+    [
+        (("--value", "d_prime", "--d-prime", "2", "--difference", "-0.4d'", "--margin", "0.3d'"), "d′ 2.00 and 1.60", "d_prime"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--sd-trial", "300", "--accuracy", "90%"), "800 ms and 840 ms, 90% of answers", "rt"),
+    ],
+)
+def test_sensitivity_and_times_are_planned_from_assumptions(spanlab: Run, tmp_path: Path, arguments: tuple[str, ...], said: str, key: str) -> None:
+    status, printed, _ = spanlab("plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan")
+    assert status == 0
+    assert said in printed
+    assert printed.count("Taken, since nothing tells it") == (4 if key == "d_prime" else 3)
+    assert "(tau) of 180 in ms" in printed or key == "d_prime"  # as large a part of the spread that was stated
+    found = pd.read_csv(tmp_path / "plan" / "plan.csv")
+    assert found["power"].iloc[1] > found["power"].iloc[0]
+    assert key in json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
+    assert "<svg" in (tmp_path / "plan" / "plan.svg").read_text(encoding="utf-8")
+
+
+def test_times_are_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
+    data = pd.read_parquet(pilot(tmp_path))
+    random = np.random.RandomState(1)
+    data.assign(rt_ms=700 + 20 * data["set_size"].astype(float) + random.exponential(200, len(data))).to_parquet(tmp_path / "pilot.parquet")
+    status, printed, _ = spanlab("plan", "pilot.parquet", "--value", "rt_ms", "--people", "8", "--trials", "20", "--samples", "200", "--tau", "0")
+    assert status == 0
+    assert "vsr, 10 people, set_size 2 and 6" in printed
+    assert "The difference is the one that was seen" in printed
+    assert "(tau 0 ms)" in printed
+    assert "Taken" not in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--value", "d_prime", "--accuracy", "75%", "--difference", "-5points"), "--d-prime"),
+        (("--value", "d_prime", "--d-prime", "2", "--difference", "-5points"), "such as -0.3d'"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "-0.3d'"), "such as 40ms"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--margin", "5points"), "such as 20ms"),
+        (("--value", "rt_ms", "--rt", "800", "--difference", "40ms", "--d-prime", "2"), "--d-prime is about --value d_prime"),
+        (("--accuracy", "75%", "--difference", "-5points", "--tau", "20"), "--tau is about --value rt_ms"),
+        (("--value", "speed", "--accuracy", "75%"), "correct, d_prime or rt_ms"),
+        ((), "what is to be simulated?"),
+        (("--accuracy", "75%"), "what is to be simulated?"),
+        (("--accuracy", "75", "--difference", "-5points"), "percent, or a share"),
+        (("--accuracy", "75%", "--difference", "30points"), "between 0% and 100%"),
+        (("--accuracy", "75%", "--difference", "-5points", "--people", "many"), "--people takes whole numbers"),
+        (("--accuracy", "75%", "--difference", "-5points", "--margin", "20ms"), "percentage points"),
+        (("--accuracy", "75%", "--difference", "-5points", "--by", "set_size"), "--by is about data"),
+    ],
+)
+def test_a_plan_that_says_too_little_is_refused_in_a_sentence(spanlab: Run, arguments: tuple[str, ...], why: str) -> None:
+    status, _, complaint = spanlab("plan", *arguments)
+    assert status == 1
+    assert why in complaint
+    assert "Traceback" not in complaint
+
+
+def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_path: Path) -> None:
+    for name in ("vsr-p01-s3", "vsr-network-laptop-s27", "vsr-chat-scripted-s31"):
+        shutil.copytree(GOLDEN / "finished" / name, tmp_path / "data" / name)
+    (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: answers, where: rt_ms, above: 60000, reason: too slow}\n", encoding="utf-8")
+    status, text, _ = spanlab("methods", "data", "--exclude", "rules.yaml", "--margin", "5points")
+    assert status == 0
+    info = json.loads((tmp_path / "data" / "vsr-p01-s3" / "session.json").read_text(encoding="utf-8"))
+    network = json.loads((tmp_path / "data" / "vsr-network-laptop-s27" / "session.json").read_text(encoding="utf-8"))
+    assert "One person took part." in text
+    assert "[not recorded: age, gender" in text
+    assert info["paradigm_hash"] in text
+    assert info["versions"]["psychopy"] in text
+    assert network["agent_settings"]["sha256"] in text
+    assert "scripted server, not a model" in text
+    assert "too slow" in text
+    assert "Differences count as none within 5 points" in text
+    assert "correct ~ agent * list_length" in text
+    assert "Wilson, E. B. (1927)" in text
+    plain = spanlab("methods", "data")[1]
+    assert "No rule of exclusion was applied." in plain
+    assert "No margin was declared" in plain
+    assert "Schuirmann" not in plain
+    assert spanlab("methods", "data", "-o", "text/methods.md")[1].strip().endswith("methods.md")
+    assert (tmp_path / "text" / "methods.md").read_text(encoding="utf-8") == plain
+
+
+def test_methods_of_a_table_claim_nothing_of_sessions(spanlab: Run, tmp_path: Path) -> None:
+    text = spanlab("methods", pilot(tmp_path))[1]
+    assert "[not recorded: paradigm file" in text
+    assert "[not recorded: versions of the software]" in text
+    assert "10 people took part" in text
+    assert "hash" not in text
+
+
+def test_a_preregistration_is_made_before_there_are_data(spanlab: Run, tmp_path: Path) -> None:
+    status, text, _ = spanlab("methods", "vsr", "--preregistration")
+    assert status == 0
+    assert text.count("[FILL IN: ") >= 7
+    assert "A session has 40 trials in 1 block." in text
+    assert "list length: 2 (5), 3 (5)" in text
+    assert "correct ~ agent * list_length + random effects" in text
+    assert "vsr: correct by serial position" in text
+    study = spanlab("methods", GOLDEN / "studies" / "study.yaml", "--preregistration", "--margin", "5points")[1]
+    assert "Study: Two short tasks" in study
+    assert "within 5 points" in study
+    assert "FILL IN: margins" not in study
+    assert "Groups are compared" not in study
+    text = (GOLDEN / "studies" / "study.yaml").read_text(encoding="utf-8").replace("../own.yaml", str(GOLDEN / "own.yaml"))
+    (tmp_path / "groups.yaml").write_text(f"{text}\ngroups: [control, {{name: training, people: 12}}]\n", encoding="utf-8")
+    grouped = spanlab("methods", tmp_path / "groups.yaml", "--preregistration")[1]
+    assert "* control: all paradigms." in grouped
+    assert "number of people in each group (the study file allows 12 in training)" in grouped
+    assert "Groups are compared between people" in grouped
+    for arguments, why in ((("vsr", "cd"), "one paradigm or one study"), (("nothing",), "nothing"), (("vsr", "--by", "set_size"), "--by is about data")):
+        status, _, complaint = spanlab("methods", *arguments, "--preregistration")
+        assert status == 1
+        assert why in complaint

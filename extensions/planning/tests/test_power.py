@@ -1,0 +1,255 @@
+"""Power by simulation: against the formula where there is one, against the page's own test, and the size of the test where nothing was planted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from observed import along, table, together
+from scipy.special import ndtr
+
+from spanlab.analysis.data.scoring import score_table
+from spanlab.analysis.effects.conditions import conditions_effect
+from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.stats.mixed_model import mixed_model
+from spanlab.core.errors import SpanLabError
+from spanlab.extensions.planning.planned_measures import PlannedSensitivity, PlannedTimes, from_people
+from spanlab.extensions.planning.power import Assumed, _between, _log_odds, _rejects, _shares, _within, from_model, power, smallest
+
+
+def crowd(people: int = 12, trials: int = 60) -> pd.DataFrame:
+    parts = []
+    for at in range(people):
+        own = float(np.random.RandomState(at).normal(0, 0.08))
+        parts.append(
+            table(along("set_size", {2: 0.85 + own / 2, 6: 0.7 + own}), trials, agent="participant", kind="participant", participant=f"P{at}", seed=at)
+        )
+    return together(*parts)
+
+
+def test_power_is_that_of_the_formula_where_people_differ_by_chance_alone() -> None:
+    """Without any spread of people shares are binomial, and the power is as good as that of the noncentral t distribution."""
+    found = power(Assumed(0.7, -0.1, 0.0, 0.0), [20], [50], samples=4000).iloc[0]
+    spread = math.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 50)
+    shift, limit = 0.1 / (spread / math.sqrt(20)), scipy.stats.t.ppf(0.975, 19)
+    wanted = scipy.stats.nct.sf(limit, 19, shift) + scipy.stats.nct.cdf(-limit, 19, shift)
+    assert found["power"] == pytest.approx(wanted, abs=4 * found["se"])
+    assert found["se"] == pytest.approx(math.sqrt(found["power"] * (1 - found["power"]) / 4000))
+    assert found["size"] == pytest.approx(0.05, abs=0.015)
+
+
+def test_what_is_planted_are_shares_whatever_the_spread() -> None:
+    """The same difference of shares where people and items differ much, and more people find it."""
+    found = power(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5, trial=0.3, items=3), [6, 24], [20], samples=500)
+    assert found["power"].iloc[1] > found["power"].iloc[0] + 0.2
+    again = power(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5, trial=0.3, items=3), [24], [20], samples=500)
+    assert (again["power"].iloc[0], again["size"].iloc[0]) == (found["power"].iloc[1], found["size"].iloc[1])  # seeds do not depend on what else is asked for
+    between = power(Assumed(0.75, -0.1, 0.8, 0.2, between=True), [24], [20], samples=500)
+    assert between["power"].iloc[0] < found["power"].iloc[1]
+    random = np.random.RandomState(1)
+    means = [_log_odds(share, math.sqrt(0.8**2 + 0.2**2 / 2 + 0.5**2)) for share in (0.75, 0.65)]
+    first, second = _shares(Assumed(0.75, -0.1, 0.8, 0.2, item=0.5), means, 200, 50, 20, random)
+    assert first.mean() == pytest.approx(0.75, abs=0.01)
+    assert second.mean() == pytest.approx(0.65, abs=0.01)
+
+
+def test_the_simulated_test_is_the_one_that_a_page_prints() -> None:
+    scored = score_table(crowd())
+    effect = conditions_effect(scored, "vsr", "set_size")
+    (row,) = trends(effect, scored, "vsr").to_dict("records")
+    shares = scored.items.groupby(["participant", "set_size"])["correct"].mean().unstack().to_numpy(float)
+    value, se, df = _within(shares[None, :, 0], shares[None, :, 1])
+    assert row["t"] == pytest.approx(float(value[0] / se[0]))
+    assert (row["p"] < 0.05) == bool(_rejects(value, se, df)[0])
+    t, p = map(float, np.array(scipy.stats.ttest_ind(shares[:, 1], shares[:, 0], equal_var=False)))
+    value, se, df = _between(shares[None, :, 0], shares[None, :, 1])
+    assert value[0] / se[0] == pytest.approx(t)
+    assert 2 * scipy.stats.t.sf(abs(value[0] / se[0]), df[0]) == pytest.approx(p)
+
+
+def test_spread_comes_from_data_of_ones_own() -> None:
+    scored = score_table(crowd())
+    model = mixed_model(scored, "vsr", "set_size")
+    found = from_model(model, scored.parts["vsr"], (), None, False)
+    shares = scored.items.groupby("set_size")["correct"].mean()
+    assert found.accuracy == pytest.approx(shares.iloc[0])
+    assert found.difference == pytest.approx(shares.iloc[1] - shares.iloc[0])
+    assert found.people == pytest.approx(model.random().set_index("effect")["sd"]["participant"])
+    assert from_model(model, scored.parts["vsr"], ("6", "2"), -0.04, True).difference == -0.04
+    with pytest.raises(SpanLabError, match="--conditions takes two of 2, 6"):
+        from_model(model, scored.parts["vsr"], ("2", "9"), None, False)
+    alone = score_table(table(along("set_size", {2: 0.8, 6: 0.6}), 60))
+    with pytest.raises(SpanLabError, match="no answerer of these data is several people"):
+        from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
+
+
+def detecting(people: int = 40, trials: int = 60, of_people: float = 0.5, of_effect: float = 0.42, of_criterion: float = 0.4) -> pd.DataFrame:
+    """Yes-no questions: d' of 2 and 1.2 with planted spreads (``of_effect`` of their difference), and a criterion of 0.3."""
+    random, rows = np.random.RandomState(7), []
+    for person in range(people):
+        own, criterion = random.normal(0, of_people), random.normal(0.3, of_criterion)
+        for size, mean in ((2, 2.0), (6, 1.2)):
+            half = (mean + own + random.normal(0, of_effect / math.sqrt(2))) / 2
+            signal = np.arange(trials) % 2 == 0
+            said = random.rand(trials) < ndtr(np.where(signal, half, -half) - criterion)
+            rows += [(f"P{person}", size, bool(one), bool(word == one), 500.0) for one, word in zip(signal, said, strict=True)]
+    return answers(rows)
+
+
+def timed(people: int = 40, trials: int = 60) -> pd.DataFrame:
+    """Times of 700 and 760 ms, of people who differ by 100 ms, an effect that differs by 42 ms, and single times of 200 ms (tau 150 ms)."""
+    random, rows = np.random.RandomState(8), []
+    for person in range(people):
+        own = random.normal(0, 100)
+        for size, mean in ((2, 700.0), (6, 760.0)):
+            middle = mean + own + random.normal(0, 42 / math.sqrt(2))
+            times = middle + random.normal(0, math.sqrt(200**2 - 150**2), trials) + random.exponential(150, trials) - 150
+            rows += [(f"P{person}", size, True, bool(right), float(ms)) for ms, right in zip(times, random.rand(trials) < 0.9, strict=True)]
+    return answers(rows)
+
+
+def answers(rows: list[tuple[str, int, bool, bool, float]]) -> pd.DataFrame:
+    made = pd.DataFrame(rows, columns=["participant", "set_size", "signal", "correct", "rt_ms"])
+    words = made.pop("signal").map({True: '"different"', False: '"same"'})
+    fixed = {"paradigm": "cd", "agent": "participant", "agent_kind": "participant", "practice": False, "chance": 0.5, "step": 1, "ask": 1}
+    numbers = made.groupby("participant").cumcount() + 1
+    return made.assign(**fixed, session=made["participant"], correct_answer=words, outcome="answered", trial=numbers, trial_id=numbers.astype(str))
+
+
+def test_simulated_sensitivity_has_the_planted_means_and_spread() -> None:
+    plan = PlannedSensitivity(1.5, -0.5, people=0.4, effect=0.2, criterion=0.2, criterion_people=0.3)
+    first, second = plan.simulated(-0.5, 400, 2000, 5, np.random.RandomState(1))
+    assert first.mean() == pytest.approx(1.5, abs=0.03)
+    assert second.mean() == pytest.approx(1.0, abs=0.03)
+    assert (first - second).std() == pytest.approx(0.2, abs=0.03)
+    assert np.cov(first.ravel(), second.ravel())[0, 1] == pytest.approx(0.16, abs=0.03)
+    forced = PlannedSensitivity(1.5, 0.0, people=0.0, effect=0.0, forced=True).simulated(0.0, 200, 4000, 2, np.random.RandomState(2))[0]
+    assert forced.mean() == pytest.approx(1.5, abs=0.02)
+
+
+def test_the_effect_over_people_has_the_planted_spread_in_log_odds() -> None:
+    first, second = _shares(Assumed(0.7, 0.0, 0.5, 0.4), [0.0, 0.0], 400, 4000, 2, np.random.RandomState(3))
+    odds = [np.log(share / (1 - share)) for share in (first, second)]
+    assert (odds[1] - odds[0]).std() == pytest.approx(0.4, abs=0.04)
+
+
+def test_simulated_times_have_the_planted_means_and_spread() -> None:
+    plan = PlannedTimes(800, 50, people=100, effect=30, trial=200, tau=150, accuracy=0.8)
+    first, second = plan.simulated(50, 400, 25, 20, np.random.RandomState(1))
+    assert first.mean() == pytest.approx(800, abs=6)
+    assert (second - first).mean() == pytest.approx(50, abs=3)
+    assert (second - first).std() == pytest.approx(math.sqrt(30**2 + 2 * 200**2 / 19.8), rel=0.03)
+    one = PlannedTimes(800, 0, people=0, effect=0, trial=200, tau=150).simulated(0, 2000, 1, 20, np.random.RandomState(2))[0]
+    assert scipy.stats.skew(one.ravel()) == pytest.approx(2 * 0.75**3, abs=0.1)  # of an ex-Gaussian
+
+
+def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prints() -> None:
+    for value, data in (("d_prime", detecting(8)), ("rt_ms", timed(8))):
+        scored = score_table(data)
+        effect = conditions_effect(scored, "cd", "set_size", value=value)
+        (row,) = (one for one in trends(effect, scored, "cd").to_dict("records"))
+        means = effect.whole(scored, "cd").cells[""]
+        if effect.sensitivity is not None:
+            shares = np.array([effect.sensitivity.each(means, pair, "d′")[0] for pair in effect.sensitivity.pairs(means).values()])
+        else:
+            shares = scored.items[scored.items["correct"] == 1].groupby(["participant", "set_size"])["rt_ms"].mean().unstack().to_numpy(float).T
+        found, se, _ = _within(shares[None, 0], shares[None, 1])
+        assert row["t"] == pytest.approx(float(found[0] / se[0]))
+
+
+def test_spread_of_sensitivity_and_times_comes_from_data() -> None:
+    found, words = from_people(score_table(detecting(120)), "cd", "d_prime", "set_size", (), None, False)
+    assert isinstance(found, PlannedSensitivity)
+    assert words == "120 people, set_size 2 and 6"
+    assert found.d_prime == pytest.approx(1.95, abs=0.12)  # half an answer in each count pulls towards 0
+    assert found.difference == pytest.approx(-0.8, abs=0.12)
+    assert found.people == pytest.approx(0.5, abs=0.12)
+    assert found.effect == pytest.approx(0.42, abs=0.17)
+    assert found.criterion == pytest.approx(0.3, abs=0.1)
+    assert found.criterion_people == pytest.approx(0.4, abs=0.08)
+    assert (found.signals, found.forced) == (0.5, False)
+    data = timed(120)
+    times, _ = from_people(score_table(data), "cd", "rt_ms", "set_size", ("6", "2"), None, False)
+    means = data[data["correct"]].groupby(["participant", "set_size"])["rt_ms"].mean().unstack().mean()
+    assert isinstance(times, PlannedTimes)
+    assert times.rt == pytest.approx(760, abs=25)
+    assert times.difference == pytest.approx(means[2] - means[6])
+    assert times.people == pytest.approx(100, rel=0.2)
+    assert times.effect == pytest.approx(42, abs=12)
+    assert times.trial == pytest.approx(200, rel=0.05)
+    assert times.tau == pytest.approx(150, rel=0.12)
+    assert times.accuracy == pytest.approx(0.9, abs=0.02)
+    with pytest.raises(SpanLabError, match="--conditions takes two of 2, 6"):
+        from_people(score_table(timed(4)), "cd", "rt_ms", "set_size", ("2", "9"), None, False)
+    with pytest.raises(SpanLabError, match="fewer than 3 people"):
+        from_people(score_table(timed(2)), "cd", "rt_ms", "set_size", (), None, False)
+    with pytest.raises(SpanLabError, match="is not known"):
+        from_people(score_table(timed(1)), "cd", "rt_ms", "set_size", (), None, False)
+    with pytest.raises(SpanLabError, match="one of two words"):
+        from_people(score_table(crowd(3, 20)), "vsr", "d_prime", "set_size", (), None, False)
+
+
+def test_what_cannot_be_simulated_is_refused() -> None:
+    for plan, why in (
+        (lambda: PlannedSensitivity(7, 0.1, 0.5, 0.2), "cannot be measured"),
+        (lambda: PlannedSensitivity(1, 0.1, 0.5, 0.2, signals=1.0), "both kinds of trials"),
+        (lambda: PlannedTimes(300, -300, 100, 30, 200, 100), "must lie above 0"),
+        (lambda: PlannedTimes(300, 10, 100, 30, 200, 300), "tau, 300 ms"),
+        (lambda: power(PlannedSensitivity(1, 0.1, 0.5, 0.2), [8], [1]), "d′ needs both"),
+    ):
+        with pytest.raises(SpanLabError, match=why):
+            plan()
+    for wrong, why in (((0.98, 0.05, 0.5, 0.2), "between 0% and 100%"), ((0.7, 0.1, -1.0, 0.2), "cannot be below 0")):
+        with pytest.raises(SpanLabError, match=why):
+            Assumed(*wrong)
+    with pytest.raises(SpanLabError, match="at least two people"):
+        power(Assumed(0.7, 0.1, 0.5, 0.2), [1], [20])
+    with pytest.raises(SpanLabError, match="next to nothing"):
+        power(Assumed(0.7, 0.1, 0.5, 0.2), [8], [20], samples=20)
+    found = smallest(power(Assumed(0.7, -0.02, 0.5, 0.2), [4], [10], samples=200), 0.8)
+    assert found == ["10 trials in each condition: no number of people that was asked for has a power of 80%."]
+
+
+def test_a_power_is_sure_only_where_so_many_simulations_show_it() -> None:
+    table = power(Assumed(0.7, -0.3, 0.5, 0.2), [24], [24], samples=100)
+    assert table["power"].iloc[0] == 1
+    assert smallest(table, 0.9) == ["24 trials in each condition: 24 people, with a power of 100.0% ± 0.0% (one standard error)."]
+    # 100 of 100 studies found it: so they do in 13 of 100 runs where the power is 98%
+    assert "the simulation is not sure of it" in smallest(table, 0.99)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize(("people", "trials", "accuracy"), [(8, 24, 0.75), (24, 24, 0.75), (16, 48, 0.9), (12, 12, 0.5)])
+def test_the_power_where_there_is_no_difference_is_the_size_of_the_test(people: int, trials: int, accuracy: float, between: bool) -> None:
+    assumed = Assumed(accuracy, -0.05, 0.6, 0.2, item=0.4, between=between)
+    found = power(assumed, [people], [trials], samples=4000, margin=0.05).iloc[0]
+    assert found["size"] == pytest.approx(0.05, abs=0.015)
+    # the difference is the margin itself, so that both are called alike in 5 of 100 at most
+    assert found["alike"] <= 0.065
+
+
+#: Studies without a difference: people, trials, and what is measured, of people who differ as people do.
+NOTHING_THERE = [
+    (8, 24, PlannedSensitivity(2.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
+    (24, 24, PlannedSensitivity(1.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
+    (16, 48, PlannedSensitivity(3.0, 0.3, 0.5, 0.28, 0.2, 0.3)),
+    (12, 12, PlannedSensitivity(0.5, 0.3, 0.5, 0.28, 0.2, 0.3, signals=1 / 3)),
+    (16, 48, PlannedSensitivity(1.5, 0.3, 0.5, 0.28, 0.1, 0.3, forced=True)),
+    (8, 24, PlannedTimes(800, 40, 120, 42, 250, 150)),
+    (24, 24, PlannedTimes(800, 40, 120, 42, 250, 150, accuracy=0.7)),
+    (16, 48, PlannedTimes(600, 20, 80, 14, 200, 190)),
+    (12, 12, PlannedTimes(1500, 100, 300, 141, 600, 500, accuracy=0.9)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize(("people", "trials", "plan"), NOTHING_THERE)
+def test_the_size_of_the_test_of_sensitivity_and_times(people: int, trials: int, plan: PlannedSensitivity | PlannedTimes, between: bool) -> None:
+    found = power(replace(plan, between=between), [people], [trials], samples=4000).iloc[0]
+    assert found["size"] == pytest.approx(0.05, abs=0.015)

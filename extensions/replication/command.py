@@ -1,0 +1,160 @@
+"""``spanlab reproduce``: the tables and figures of a paper, recomputed and beside the published ones. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from spanlab.core import SpanLabError
+
+if TYPE_CHECKING:
+    from ...reproduction.worm import Units
+
+Paper = Literal["worm", "nback"]
+_TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study of language models, made again"}
+
+
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(help="worm (Sikarwar & Zhang, 2023) or nback (Gong, Wan & Wang, 2024)", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder for the page and its sessions", metavar="DIR")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", help="the agent; may be repeated; network:laptop if not given", metavar="NAME"),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", help="trials of each paradigm, shared out over the factor levels; 400 (N-back: 150 blocks) when not given", min=1),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the sessions", min=0)] = 1,
+    train: Annotated[str | None, typer.Option("--train", help="train this preset (or config) first, unless DIR has it", metavar="PRESET")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="with --train: steps of training instead of the preset's", min=1)] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="folder of the sessions; DIR/data when not given", metavar="DIR")] = None,
+) -> None:
+    """Reproduce the tables and figures of a paper on one page: ours, the published ones, and a verdict for each."""
+    from .pages.entries import Page, write_page
+
+    if steps is not None and train is None:
+        raise SpanLabError("--steps says for how long a network is trained, and --train PRESET says which network; give both, or neither")
+    if paper == "worm":
+        from spanlab.agents.network import need_torch
+
+        need_torch()  # the sizes of the paper's networks are those of networks that are built
+        from .pages import worm as found
+    else:
+        from .pages import nback as found
+    many = trials or found.TRIALS
+    agents = list(agent or ["network:laptop"])
+    if train is not None:
+        agents.append(_trained(train, steps, output / "networks"))
+    sessions = (data or output / "data") / f"{many}-trials-seed-{seed}"
+    folders, absent = _sessions(paper, agents, many, seed, sessions)
+    command = ["spanlab", "reproduce", paper, "-o", str(output), *(part for one in agent or [] for part in ("--agent", one))]
+    command += ["--trials", str(trials)] * (trials is not None) + ["--seed", str(seed)] * (seed != 1)
+    command += ["--data", str(data)] * (data is not None)
+    command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
+    facts = (f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm", f"seed {seed}", f"answerers at hand: {', '.join(agents)}")
+    if paper == "worm":
+        from ...reproduction.worm import entries as entries_of_worm
+
+        entries = entries_of_worm(folders, absent, _units(agents, seed, (data or output) / "units"))
+    else:
+        from ...reproduction.nback import entries as entries_of_nback
+
+        entries = entries_of_nback(folders, absent)
+    page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
+    path = write_page(page, output)
+    print(path)
+    print(page.counted())
+
+
+def _units(agents: list[str], seed: int, out: Path) -> Units:
+    """The figures of units of the network at hand that knows the most of the paper's tasks, analysed now where they are not there yet."""
+    from ...agents.network.checkpoints_io.checkpoint import family_of, load
+    from ...agents.network.checkpoints_io.published import worm_tasks
+    from ...reproduction.worm import Units
+    from .neural import Analysis, analyse
+
+    names = [member for agent in agents if agent.startswith("network:") for member in family_of(agent.removeprefix("network:"))]
+    try:
+        networks = [load(name) for name in names]
+        if not networks:
+            return Units("", "no available agent is a network")
+        known = [[task for task in checkpoint.network.tasks if task in worm_tasks()] for checkpoint in networks]
+        network, tasks = max(zip(networks, known, strict=True), key=lambda both: len(both[1]))
+        if not tasks:
+            return Units("", "no available network knows one of the paper's tasks")
+        folder = out / network.sha256[:16]
+        if not (folder / "index.html").exists():
+            analyse(names[networks.index(network)], folder, Analysis(tasks, seed=seed))
+    except SpanLabError as error:  # without scikit-learn, or for a network that was made without SpanLab, the rest of the page is made
+        return Units("", str(error))
+    return Units(names[networks.index(network)], "", folder / "figures")
+
+
+def _trained(preset: str, steps: int | None, folder: Path) -> str:
+    """The name of a network that was trained by a preset; trained now, or gone on with, where it is not there."""
+    from spanlab.agents.network import need_torch
+    from spanlab.agents.network.training import changed, config_named
+
+    need_torch()
+    from spanlab.agents.network.training import train
+
+    config = config_named(preset)
+    if steps is not None:
+        config = changed(config, steps=steps, name=f"{config.name}-{steps}")
+    out = folder / config.name
+    if not (out / f"{config.name}.json").exists():
+        begun = (out / f"{config.name}.state.pt").exists()
+        command_line = f"spanlab train {Path(preset).name}" + (f" --steps {steps}" if steps is not None else "")
+        train.train(config, out, resume=begun, command=command_line)
+    return f"network:{out / f'{config.name}.pt'}"
+
+
+def _sessions(paper: Paper, agents: list[str], trials: int, seed: int, data: Path) -> tuple[list[Path], list[str]]:
+    """Sessions of everybody in the paradigms of a paper, those that are there already not taken again; and who could not take what, in sentences."""
+    from spanlab import resume
+    from spanlab.core import open_pool
+    from spanlab.sessions import Watcher, choose_trials, make_machine, prepare, replay_sessions, say_on_stderr, settings_hash
+
+    if paper == "worm":
+        from .pages.worm import ERRORLESS, FURTHER, PARADIGMS
+
+        wanted = [(paradigm, ERRORLESS) for paradigm in PARADIGMS]
+        taken: tuple[str, ...] = (*PARADIGMS, *FURTHER)
+    else:
+        from .pages.nback import PARADIGMS
+
+        wanted, taken = [], PARADIGMS
+    there = _there(data)
+    folders: list[Path] = []
+    absent: list[str] = []
+    for paradigm, agent in [*wanted, *((paradigm, agent) for agent in agents for paradigm in taken)]:
+        design = "published" if paper == "nback" else None
+        chosen = choose_trials(paradigm, seed=seed, trials=trials, design=design, generator="published")
+        taker = make_machine(agent, chosen.seed, trials=chosen)
+        if (folder := there.get((agent, settings_hash(taker), chosen.paradigm.hash))) is not None:
+            resume(folder)
+            folders.append(folder)
+            continue
+        try:
+            request = prepare(taker, chosen, chosen.request(False), say_on_stderr)
+        except SpanLabError as error:  # it cannot take these trials; whatever else goes wrong ends the command
+            absent.append(f"{agent} cannot take {paradigm}: {str(error).split(';')[0].rstrip('.')}.")
+            print(absent[-1], file=sys.stderr)
+            continue
+        with open_pool(None, None) as pool:
+            folders += [session.folder for session, _ in replay_sessions(data, chosen, [taker], [request], Watcher(say_on_stderr), pool)]
+    return folders, absent
+
+
+def _there(data: Path) -> dict[tuple[str, str, str], Path]:
+    """The sessions in a folder, by who answered, with which settings (another checkpoint under the same name is another network), and which paradigm."""
+    from spanlab.sessions import find_sessions, read_session
+
+    if not data.is_dir() or not any(data.iterdir()):
+        return {}
+    infos = {folder: read_session(folder) for folder in find_sessions([data])}
+    return {(info["agent"], info["agent_settings_hash"], info["paradigm_hash"]): folder for folder, info in infos.items()}

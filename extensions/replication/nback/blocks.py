@@ -1,0 +1,188 @@
+"""N-back blocks of others as trials, and trials as blocks: their paradigm, factor levels and draws.
+
+The labels of a block are kept as they are, for scoring: published blocks hold *unlabelled matches* (an item that matches the one n back, labelled as if it
+did not), and somebody who sees everything is wrong there by the label. They are counted and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spanlab.core import SpanLabError
+from spanlab.paradigms import Generator, Paradigm, draw_all, drawn_values, is_random, trial_root
+from spanlab.paradigms.language import listed, start_trial
+from spanlab.paradigms.samplers import CellNoise, LetterNoise, NBackBlock
+
+from .files import MATCH, OTHER, LineError, Lines
+
+#: the draw of an N-back paradigm that holds its items
+ITEMS = "items"
+#: lines of a block file
+_ITEMS_LINE, _LABELS_LINE = 1, 2
+
+
+class UnusedError(LineError):
+    """An item that this generator never uses, and the other one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBlock:
+    """A block as a trial: its levels, its draws, and the positions (from 0) of its unlabelled matches."""
+
+    levels: Mapping[str, Any]
+    draws: Mapping[str, Any]
+    unlabelled: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTask:
+    """The properties that blocks of one paradigm, level and length must have.
+
+    Parameters
+    ----------
+    paradigm, levels, generator : of the trials
+    sampler : that draws such blocks
+    """
+
+    paradigm: Paradigm
+    levels: Mapping[str, Any]
+    generator: Generator
+    sampler: NBackBlock
+
+    @classmethod
+    def of(cls, paradigm: Paradigm, n: int, length: int, grid: int | None, generator: Generator, lures: str = "free") -> BlockTask:
+        """The task of blocks of ``length`` items, ``n`` back; ``grid`` is None for letters, and where the paradigm has grids of one size only.
+
+        Raises
+        ------
+        SpanLabError
+            when the paradigm has no such blocks.
+        """
+        _need_items(paradigm)
+        known = {"n": n, "lures": lures, "block_length": length, "grid": grid}
+        levels: dict[str, Any] = {}
+        for name, factor in paradigm.factors.items():
+            level = known.get(name)
+            if level is None and len(factor.levels) > 1:
+                raise SpanLabError(
+                    f"{paradigm.name} has a factor '{name}' ({listed(factor.levels)}), and N-back blocks do not say its level{_UNSAID.get(name, '')}"
+                )
+            try:
+                levels[name] = paradigm.level(name, next(iter(factor.levels)) if level is None else level)
+            except SpanLabError as error:
+                raise SpanLabError(f"{error}{_OTHERS.get(name, '')}") from None
+        sampler = _sampler(paradigm, {"generator": generator, **levels})
+        if sampler.n != n or sampler.length != length or grid not in (None, sampler.grid):
+            has, wanted = ("letters" if size is None else f"grids of {size} x {size}" for size in (sampler.grid, grid or sampler.grid))
+            raise SpanLabError(f"{paradigm.name} has {sampler.n}-back blocks of {sampler.length} {has}, not {n}-back blocks of {length} {wanted}")
+        return cls(paradigm, levels, generator, sampler)
+
+    def given(self, symbols: Sequence[str | int], labels: Sequence[str], seed: int, prefilled: Sequence[bool] = (), **draws: Any) -> GivenBlock:
+        """A block of others as a trial.
+
+        Parameters
+        ----------
+        symbols, labels : letters, or cells from 0; and what they are said to be
+        seed : for what is random besides the items and is not given
+        prefilled : for each item, whether the protocol gave its answer itself
+        draws : what else is known, by name
+
+        Raises
+        ------
+        ValueError
+            when it is no such block; the message says why.
+        """
+        items = self.sampler.described(symbols, labels, prefilled)
+        start_trial()
+        env = {"generator": self.generator, **self.levels}
+        try:
+            values = draw_all(self.paradigm, env, trial_root(self.paradigm.name, self.paradigm.streams, seed, self.levels), {**draws, ITEMS: items})
+        except SpanLabError as error:
+            raise ValueError(str(error).removeprefix(f"{self.paradigm.name}: the draw '{ITEMS}' that was given: ")) from None
+        random = {draw.name: values[draw.name] for draw in self.paradigm.draws if is_random(draw)}
+        return GivenBlock(self.levels, random, tuple(self.sampler.unlabelled(items)))
+
+    def noise(self, shown: Sequence[str | Sequence[Sequence[Any]]]) -> dict[str, Any]:
+        """The draw of the noise, by name, from what was shown: for each item the whole string around a letter, or ``[cell, sign]`` of a grid's noise.
+
+        Raises
+        ------
+        ValueError
+            when there is noise where the paradigm has none.
+        """
+        for draw in self.paradigm.draws:
+            if draw.sampler is not None and draw.sampler.cls in (LetterNoise, CellNoise):
+                return {draw.name: list(shown)}
+        noisy = next((number for number, sign in enumerate(shown, start=1) if len(sign) > isinstance(sign, str)), None)
+        if noisy is not None:
+            raise ValueError(f"trial {noisy}: there is noise around the item, and {self.paradigm.name} has none")
+        return {}
+
+    def read(self, lines: Lines, seed: int) -> GivenBlock:
+        """A block file as a trial.
+
+        Raises
+        ------
+        LineError
+            when it is no such block.
+        """
+        symbols = [self._symbol(position, text, lines.separated) for position, text in enumerate(lines.items, start=1)]
+        try:
+            return self.given(symbols, lines.labels, seed)
+        except ValueError as error:
+            raise LineError(_LABELS_LINE, str(error)) from None
+
+    def _symbol(self, position: int, text: str, separated: bool) -> str | int:
+        grid, letters = self.sampler.grid, self.sampler.symbols or ()
+        if grid is None:
+            if text not in letters:
+                raise LineError(_ITEMS_LINE, f"item {position} is {text!r}; the letters of {self.paradigm.name} are {' '.join(letters)}")
+            return text
+        if grid > 3 and not separated:
+            raise LineError(_ITEMS_LINE, f"positions in a grid of {grid} x {grid} are separated by commas")
+        if not (text.isascii() and text.isdigit() and not text.startswith("0") and int(text[:9]) <= grid**2 and len(text) < 9):
+            raise LineError(_ITEMS_LINE, f"item {position} is {text!r}; the positions of a grid of {grid} x {grid} are 1 to {grid**2}")
+        cell = int(text) - 1
+        if cell in self.sampler.unused:
+            unused = " and ".join(str(position + 1) for position in self.sampler.unused)
+            raise UnusedError(_ITEMS_LINE, f"item {position} is '{text}'; published blocks of {grid} x {grid} never use {unused}")
+        return cell
+
+    def drawn(self, seed: int) -> Lines:
+        """A block of our own, as a block file has it."""
+        items = drawn_values(self.paradigm, self.levels, seed, self.generator)[ITEMS]
+        grid = self.sampler.grid
+        symbols = tuple(str(item["symbol"]) if grid is None else str(item["symbol"] + 1) for item in items)
+        return Lines(symbols, tuple(item["label"] for item in items), separated=grid is not None and grid > 3)
+
+
+_OTHERS = {
+    "block_length": ". For blocks of other lengths extend the paradigm in a file of yours (extends: NAME, factors: {block_length: [LENGTH]}), "
+    "and name that file with --as"
+}
+_UNSAID = {"grid": ": name the folder of the set by the size of its grids, such as grids_3x3"}
+
+
+def _need_items(paradigm: Paradigm) -> None:
+    if not any(draw.name == ITEMS and draw.sampler is not None and draw.sampler.cls is NBackBlock for draw in paradigm.draws):
+        raise SpanLabError(f"{paradigm.name} is not an N-back paradigm: it draws no '{ITEMS}' with {NBackBlock.name}")
+
+
+def _sampler(paradigm: Paradigm, env: dict[str, Any]) -> NBackBlock:
+    """The sampler of a paradigm's items, for these levels.
+
+    Raises
+    ------
+    SpanLabError
+        when its items are labelled otherwise.
+    """
+    for draw in paradigm.draws:
+        if draw.name == ITEMS and draw.sampler is not None:
+            sampler = draw.sampler.build(env)
+            if isinstance(sampler, NBackBlock) and (sampler.match, sampler.other) == (MATCH, OTHER):
+                return sampler
+        elif draw.value is not None:
+            env[draw.name] = paradigm.reader.fill(draw.value, ("draw", draw.name), env)
+    raise SpanLabError(f"{paradigm.name} labels its items otherwise than with {MATCH} and {OTHER}")

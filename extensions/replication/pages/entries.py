@@ -1,0 +1,173 @@
+"""What a page of reproduction is made of: tables and figures of a paper, each with ours, what was published, and a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from spanlab.core import SpanLabError, VerdictRule, __version__, write_whole
+
+#: What became of a table or a figure: the same; not the same, by so much; too few trials to tell; drawn from what is at hand, with nothing published to hold it
+#: against; not to be had.
+Verdict = Literal["same", "differs", "not resolved", "ours alone", "not available here"]
+_ORDER: Sequence[Verdict] = ("same", "differs", "not resolved", "ours alone", "not available here")
+
+VERDICTS = (
+    VerdictRule(
+        name="a table is as published",
+        says=("all … rows are as published", "… of … rows are as published"),
+        rests_on="every printed value of a table or figure, held against what SpanLab gets from the same data or from networks at hand",
+        says_no_when="one row differs: the table differs, the row says by how much",
+        tests=(
+            "extensions/replication/tests/test_pages.py::test_the_tables_of_worm_that_need_no_network",
+            "extensions/replication/tests/test_pages.py::test_verdicts_say_how_many_rows_differ",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Parameters
+    ----------
+    what : it is of
+    ours, published : values as text; empty where there is none
+    verdict : on this row; empty where the entry's says it all
+    said : by how much, or why
+    """
+
+    what: tuple[str, ...]
+    ours: str
+    published: str
+    verdict: Verdict | Literal[""] = ""
+    said: str = ""
+
+    @property
+    def judged(self) -> str:
+        return f"{self.verdict}: {self.said}" if self.verdict and self.said else self.verdict or self.said
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table or a figure of a paper.
+
+    Parameters
+    ----------
+    key : its address on the page
+    title : its number, where that is known, and what it shows
+    verdict, said : what became of it, and by how much or why, in sentences
+    columns : names of what :attr:`Row.what` holds
+    rows : of the table
+    picture : the figure, as SVG
+    caption, notes : what must be known to read it
+    command : that makes it by itself
+    source : where the published values come from: printed (where), recomputed from raw answers, or digitised from a picture
+    check : whether it only holds settings and code against the paper, and is no result
+    """
+
+    key: str
+    title: str
+    verdict: Verdict
+    said: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    picture: str = ""
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    command: str = ""
+    source: str = ""
+    check: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of reproduction.
+
+    Parameters
+    ----------
+    title, lead : its heading, and the paper
+    facts : what it was made of, in short
+    command : that makes it again
+    entries : in the order of the page
+    notes : what holds for all of it
+    """
+
+    title: str
+    lead: str
+    facts: tuple[str, ...]
+    command: str
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def results(self) -> list[Entry]:
+        """The entries that are results."""
+        return [entry for entry in self.entries if not entry.check]
+
+    @property
+    def checks(self) -> list[Entry]:
+        """The entries that only hold settings and code against the paper."""
+        return [entry for entry in self.entries if entry.check]
+
+    def counted(self) -> str:
+        """How many of each verdict, checks apart."""
+        said = _counts(self.results)
+        return f"{said}; checks of the configuration: {_counts(self.checks)}" if self.checks else said
+
+
+def _counts(entries: Sequence[Entry]) -> str:
+    counts = Counter(entry.verdict for entry in entries)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
+
+
+def verdict_of(rows: Sequence[Row]) -> tuple[Verdict, str]:
+    """What rows that were held against published ones come to: one that differs makes the whole differ, and one that is not resolved leaves it open."""
+    judged = [row for row in rows if row.verdict]
+    counts = Counter(row.verdict for row in judged)
+    if not judged:
+        return "not resolved", "no row could be held against a published one"
+    if counts["same"] == len(judged):
+        return "same", f"all {len(judged)} rows are as published"
+    open_ = f", {counts['not resolved']} not resolved" if counts["not resolved"] else ""
+    said = f"{counts['same']} of {len(judged)} rows are as published{open_}; what is said of the others stands beside them"
+    return "differs" if counts["differs"] else "not resolved" if counts["not resolved"] else "differs", said
+
+
+def with_own_ids(picture: str, key: str) -> str:
+    """An SVG whose names of parts are its own: several on one page must not share any, and they are the same whenever the page is made."""
+    names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', picture))
+    for number, name in enumerate(names):
+        unique = f"{key}-{number}"
+        picture = picture.replace(f'id="{name}"', f'id="{unique}"').replace(f"url(#{name})", f"url(#{unique})").replace(f'href="#{name}"', f'href="#{unique}"')
+    return picture
+
+
+def write_page(page: Page, folder: Path) -> Path:
+    """Write a page, which is one file and opens offline.
+
+    Raises
+    ------
+    SpanLabError
+        when it cannot be written.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8")
+    css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
+    entries = tuple(replace(entry, picture=with_own_ids(entry.picture, entry.key)) for entry in page.entries)
+    text = environment.from_string(template).render(page=replace(page, entries=entries), css=css, version=__version__)
+    path = folder / "index.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise SpanLabError(f"cannot write the page to {folder}: {error.strerror or error}; choose another folder with -o") from None
+    return path

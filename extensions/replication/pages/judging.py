@@ -1,0 +1,116 @@
+"""Verdicts on scores of networks: the same, another, or not resolved; each can fail."""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from spanlab.core import VerdictRule
+
+from .entries import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Probability with which a network that guesses blindly would be taken for one that does not.
+LEVEL = 0.001
+#: More trials than this are not asked for.
+_MOST = 1_000_000
+
+VERDICTS = (
+    VerdictRule(
+        name="a score is the published one",
+        says=(
+            "the 95% interval is within … of it",
+            "some … trials would resolve it",
+            "more than … trials would be needed to resolve it",
+            "it has no interval",
+        ),
+        rests_on="the 95% interval of a score, against a margin around the printed value that was fixed before any run",
+        says_no_when="the whole interval is outside the margin (differs), or reaches over its end (not resolved), as with few trials",
+        tests=(
+            "extensions/replication/tests/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
+            "extensions/replication/tests/test_pages.py::test_no_score_of_a_random_network_is_the_same",
+        ),
+    ),
+    VerdictRule(
+        name="a network is above the best blind guess",
+        says=("it is right in … of … answers, the best blind guess in …", "more trials would not change that"),
+        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind guess",
+        says_no_when="p is .001 or more, as for a network that guesses",
+        tests=(
+            "extensions/replication/tests/test_pages.py::test_one_command_trains_what_is_missing_and_makes_the_page",
+            "extensions/replication/tests/test_pages.py::test_who_guesses_is_not_above_the_best_blind_guess",
+        ),
+    ),
+)
+
+
+@cache
+def margins() -> dict[tuple[str, str], float]:
+    """How far a score may be from the printed one and still be the same, by task and score; from a file that no run changes."""
+    with (files("spanlab.analysis") / "published" / "worm_margins.csv").open(encoding="utf-8") as file:
+        return {(row["task"], row["score"]): float(row["margin"]) for row in csv.DictReader(file)}
+
+
+def judged(value: float, low: float, high: float, printed: float, margin: float, trials: int) -> tuple[Verdict, str]:
+    """The verdict on a score, and why.
+
+    It is the same when its whole 95% interval is within the margin of the printed value (two one-sided tests at 2.5%), and differs when the whole interval is
+    outside. Otherwise there are too few trials, and how many would be enough follows from the width of the interval, which goes with the root of their number.
+
+    Examples
+    --------
+    >>> judged(0.50, 0.48, 0.52, printed=0.51, margin=0.05, trials=400)
+    ('same', 'the 95% interval is within 0.05 of it')
+    >>> judged(0.50, 0.48, 0.52, printed=0.70, margin=0.05, trials=400)
+    ('differs', 'by 0.200')
+    >>> judged(0.50, 0.10, 0.90, printed=0.51, margin=0.05, trials=400)
+    ('not resolved', 'some 40,000 trials would resolve it')
+    """
+    if any(math.isnan(one) for one in (value, low, high)):
+        return "not resolved", "it has no interval"
+    if printed - margin <= low and high <= printed + margin:
+        return "same", f"the 95% interval is within {margin:g} of it"
+    if high < printed - margin or low > printed + margin:
+        return "differs", f"by {abs(value - printed):.3f}"
+    room = abs(margin - abs(value - printed))
+    return "not resolved", enough(trials * ((high - low) / 2 / room) ** 2 if room else math.inf)
+
+
+def enough(trials: float) -> str:
+    """How many trials would resolve something, in two digits."""
+    if not trials <= _MOST:
+        return f"more than {_MOST:,} trials would be needed to resolve it"
+    unit = 10 ** max(0, math.floor(math.log10(max(1.0, trials))) - 1)
+    return f"some {math.ceil(trials / unit) * unit:,} trials would resolve it"
+
+
+def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
+    """Whether somebody's answers are right more often than the best blind guess is (one-sided t-test over trials at :data:`LEVEL`), and what they were.
+
+    The best blind guess knows the paradigm, the condition and which question it is. In serial recall it also knows at which places there was something.
+
+    Parameters
+    ----------
+    items : scored items of one answerer in one paradigm
+    """
+    import numpy as np
+    from scipy import stats
+
+    blind = items["blind"].fillna(items["chance"]).astype(float)
+    if "list_length" in items.columns and (items["paradigm"] == "vsr").all():
+        blind = np.maximum(blind, 1 / items["list_length"].astype(float))
+    gain = (items["correct"].astype(float) - blind).groupby([items["session"], items["unit_trial"]]).mean().to_numpy()
+    right, guess = float(items["correct"].astype(float).mean()), float(blind.mean())
+    said = f"it is right in {right:.3f} of {len(items):,} answers, the best blind guess in {guess:.3f}"
+    if len(gain) < 2 or not gain.std():
+        return bool(len(gain) > 1 and gain.mean() > 0), said
+    mean, error = float(gain.mean()), float(gain.std(ddof=1)) / len(gain) ** 0.5
+    if stats.t.sf(mean / error, len(gain) - 1) < LEVEL:
+        return True, said
+    needed = len(gain) * (stats.norm.isf(LEVEL) * error / mean) ** 2 if mean > 0 else math.inf
+    return False, f"{said}; " + (enough(needed) if mean > 0 else "more trials would not change that")

@@ -1,0 +1,287 @@
+"""Trials of the WorM benchmark, in and out: the very frames, labels and lengths that its own code makes of them, and the same JSON again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import Run, complaint
+from PIL import Image
+from worm_trials import SETS, golden, hashed, model_steps, trials_of, write_folder
+
+from spanlab.core.errors import SpanLabError
+from spanlab.extensions.replication.worm.folder import import_worm
+from spanlab.extensions.replication.worm.names import ORIGIN, TRIALS
+from spanlab.extensions.replication.worm.registry import task_of
+from spanlab.extensions.replication.worm.span import ARROW_ORDER
+from spanlab.extensions.replication.worm.writer import export_worm, write_data_set
+from spanlab.paradigms import (
+    Generator,
+    Paradigm,
+    PlannedTrial,
+    Trial,
+    compile_trial,
+    drawn_values,
+    fingerprint,
+    load_paradigm,
+    network_arrays,
+    plan_dataset,
+    resolve_levels,
+)
+from spanlab.paradigms.trials_file import GivenTrial, TrialsFile
+from spanlab.stimuli.render.pixels import render
+
+PARADIGMS = ["sc", "sfr", "si", "smu", "sts", "vir", "vsr", "vsrec", "cd", "cs"]
+#: as the benchmark pads its trials
+STEPS = 20
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All golden trials, imported."""
+    root = tmp_path_factory.mktemp("worm")
+    write_folder(root / "data", {one.folder: {"train": trials_of(one)} for one in SETS.values()})
+    report = import_worm(root / "data", root / "trials")
+    assert [(one.file.name, one.trials, one.skipped, dict(one.set.notes)) for one in report] == [(f"{name}.train.jsonl", 20, 0, {}) for name in SETS]
+    return root / "trials"
+
+
+def compiled(file: TrialsFile) -> list[Trial]:
+    return [compile_trial(file.paradigm, one.levels, 0, file.header.generator, one.draws) for one in file]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", SETS)
+def test_imported_trials_have_the_frames_labels_and_lengths_of_the_benchmark(imported: Path, name: str) -> None:
+    file = TrialsFile(imported / f"{name}.train.jsonl")
+    assert file.header.generator == "published"
+    assert file.header.source == {"benchmark": "WorM", "data_set": SETS[name].folder, "split": "train", "skipped": 0, "notes": []}
+    trials, expected = compiled(file), golden()[SETS[name].folder]
+    view = file.paradigm.network_view(trials[0].levels)
+    assert view is not None
+    arrays = network_arrays(view, trials, STEPS)
+    assert arrays.frames.shape == (20, STEPS, 32, 32, 3)
+    for row, (trial, entry) in enumerate(zip(trials, expected, strict=True)):
+        assert [hashed(render(step.percept.for_machine.stimulus.scene())) for step in model_steps(trial)] == entry["frames96"]
+        length = entry["length"]
+        assert [hashed(frame) for frame in arrays.frames[row, :length]] == entry["frames32"]
+        assert not arrays.frames[row, length:].any(), "padding is black"
+        assert arrays.lengths[row] == length
+        labels = arrays.labels[row]
+        assert (np.flatnonzero(labels).tolist() if name == "sfr" else labels.tolist()) == entry["labels"]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_imported_trials_become_the_same_json(imported: Path, name: str) -> None:
+    """Every key of the benchmark, down to the last digit of a coordinate; beyond them the second spelling of list lengths in spatial coordination."""
+    task = task_of(SETS[name])
+    for one, original in zip(TrialsFile(imported / f"{name}.train.jsonl"), trials_of(SETS[name]), strict=True):
+        assert one.name == original["trial_id"]
+        written = task.write(dict(one.levels), dict(one.draws))
+        written |= {"trial_type": "train", "trial_id": one.name, **task.files(one.name, written)}
+        if name == "sc":
+            original |= {"set_size": original["list_length"], "max_set_size": original["max_list_length"]}
+        assert json.loads(json.dumps(written)) == original
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_frames_are_in_the_files_that_the_json_names(imported: Path, tmp_path: Path, name: str) -> None:
+    """The frames of the golden trials, read from the files in the order of the benchmark's steps."""
+    file, task = TrialsFile(imported / f"{name}.train.jsonl"), task_of(SETS[name])
+    few = list(file)[::4]
+    write_data_set(SETS[name], tmp_path, file.paradigm, "published", {"test": few})
+    written = json.loads((tmp_path / TRIALS).read_text(encoding="utf-8"))
+    assert list(written) == ["train", "test", "gen_test"]
+    assert (written["train"], written["gen_test"]) == ([], [])
+    named: set[str] = set()
+    for content, entry in zip(written["test"], golden()[SETS[name].folder][::4], strict=True):
+        found = []
+        for step in task.steps(content):
+            with Image.open(tmp_path / step if (tmp_path / step).exists() else tmp_path / "test" / step) as picture:
+                assert (picture.mode, picture.size, picture.format) == ("RGB", (96, 96), "PNG")
+                found.append(hashed(np.array(picture)))
+        assert found == entry["frames96"]
+        for key, names in content.items():
+            if key.endswith(("fnames", "fname")):
+                named |= {names} if isinstance(names, str) else set(names)
+    assert {path.name for path in (tmp_path / "test").iterdir()} == named
+    assert {path.name for path in tmp_path.iterdir()} == {"train", "test", "gen_test", TRIALS, *task.shared()}
+
+
+def test_the_figure_of_spatial_coordination_is_written_too(imported: Path, tmp_path: Path) -> None:
+    file = TrialsFile(imported / "sc.train.jsonl")
+    one = next(iter(file))
+    write_data_set(SETS["sc"], tmp_path, file.paradigm, "published", {"train": [one]})
+    with Image.open(tmp_path / "train" / f"{one.name}_gt_pattern.png") as picture:
+        green = (np.array(picture) == (58, 181, 74)).all(axis=2)
+    cells = {(row, column) for row in range(10) for column in range(10) if green[3 + 9 * row + 4, 3 + 9 * column + 4]}
+    assert cells == {divmod(cell, 10) for cell in one.draws["figure"]["cells"]}
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("generator", ["published", "corrected"])
+@pytest.mark.parametrize("name", PARADIGMS)
+def test_export_then_import_gives_the_same_trials(tmp_path: Path, name: str, generator: Generator) -> None:
+    """New trials of every condition, and of both splits: what comes back is what was drawn for them."""
+    paradigm, seed = load_paradigm(name), 5
+    sets = [data_set for data_set in SETS.values() if data_set.paradigm == name]
+    many = len(paradigm.combinations(dict(sets[0].levels)))
+    exported = export_worm(name, tmp_path / "data", (many, 3), seed, generator, frames=False)
+    assert [one.folder.name for one in exported] == [data_set.folder for data_set in sets]
+    assert all(one.trials == {"train": many, "test": 3, "gen_test": 0} and one.frames == 0 for one in exported)
+    report = import_worm(tmp_path / "data", tmp_path / "trials")
+    assert [(one.set.data_set, one.set.split, one.trials) for one in report] == [(one, split, n) for one in sets for split, n in (("train", many), ("test", 3))]
+    for one in report:
+        assert not one.set.notes
+        file = TrialsFile(one.file)
+        assert file.header.generator == generator
+        assert [trial.name for trial in file] == [f"{one.set.split}_{number:06d}" for number in range(one.trials)]
+        split = "train" if one.set.split == "train" else "test"
+        drawn = [new_trial(paradigm, planned, generator) for planned in plan_dataset(paradigm, seed, split, one.trials, dict(one.set.data_set.levels))]
+        assert sorted(map(fingerprint, compiled(file))) == sorted(map(fingerprint, drawn))
+
+
+def new_trial(paradigm: Paradigm, planned: PlannedTrial, generator: Generator) -> Trial:
+    """A trial as it is drawn, named as if its draws had been given."""
+    levels = resolve_levels(paradigm, planned.levels, planned.seed)
+    return compile_trial(paradigm, levels, 0, generator, drawn_values(paradigm, levels, planned.seed, generator))
+
+
+def test_exported_trials_are_new_ones_that_fit_the_levels(tmp_path: Path) -> None:
+    (one,) = export_worm("sfr", tmp_path, (24, 4), 7, "corrected", {"list_length": [3, 5]})
+    train, test = (json.loads((one.folder / TRIALS).read_text(encoding="utf-8"))[split] for split in ("train", "test"))
+    assert [trial["list_length"] for trial in train] == [3] * 12 + [5] * 12, "sorted by condition, as in the benchmark"
+    cells = [str(trial["visible_cells"]) for trial in [*train, *test]]
+    assert len(set(cells)) == 28
+    assert one.frames == 12 * 4 + 12 * 6 + 2 * 4 + 2 * 6
+    (other,) = export_worm("sfr", tmp_path / "other", (24, 4), 8, "corrected", {"list_length": [3, 5]}, frames=False)
+    assert not set(cells) & {str(trial["visible_cells"]) for trial in json.loads((other.folder / TRIALS).read_text(encoding="utf-8"))["train"]}
+
+
+def test_both_spellings_of_list_lengths_are_read(tmp_path: Path) -> None:
+    old = trials_of(SETS["sc"])
+    for trial in old:
+        trial["set_size"], trial["max_set_size"] = trial.pop("list_length"), trial.pop("max_list_length")
+    for name, trials in (("new", trials_of(SETS["sc"])), ("old", old)):
+        import_worm(write_folder(tmp_path / name, {SETS["sc"].folder: {"train": trials}}), tmp_path / f"{name}.trials")
+    assert (tmp_path / "old.trials" / "sc.train.jsonl").read_bytes() == (tmp_path / "new.trials" / "sc.train.jsonl").read_bytes()
+
+
+def without_order(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in trial.items() if key != ARROW_ORDER} for trial in trials]
+
+
+def test_arrows_whose_order_is_lost_are_drawn_from_the_seed_and_that_is_said(tmp_path: Path) -> None:
+    original = trials_of(SETS["cs"])
+    spatial = [trial["variation"].startswith("spatial") for trial in original]
+    assert 4 < sum(spatial) < 16
+    folder = write_folder(tmp_path / "data", {SETS["cs"].folder: {"test": without_order(original)}})
+    found: dict[str, list[GivenTrial]] = {}
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        (report,) = import_worm(folder, tmp_path / name, seed=seed)
+        (note,) = report.set.notes
+        assert f"drawn anew from the seed {seed}, so these frames cannot be the original ones" in note
+        assert report.set.notes[note] == 2 * sum(spatial), "two probe displays in each"
+        file = TrialsFile(report.file)
+        assert note in str(file.header.source)
+        found[name] = list(file)
+    assert found["one"] == found["again"] != found["other"]
+    file = TrialsFile(tmp_path / "one" / "cs.test.jsonl")
+    for trial, entry, is_spatial in zip(compiled(file), golden()[SETS["cs"].folder], spatial, strict=True):
+        frames = [hashed(render(step.percept.for_machine.stimulus.scene())) for step in model_steps(trial)]
+        assert frames[:16] == entry["frames96"][:16]
+        assert (frames[16:] == entry["frames96"][16:]) == (not is_spatial), "all but the spatial probes are the original ones"
+        assert [step.truth.answer for step in model_steps(trial)[16:]] == [label - (4 if is_spatial else 12) for label in entry["labels"][16:18]]
+
+
+def test_only_what_is_there_is_imported(tmp_path: Path, run: Run) -> None:
+    splits = {"train": trials_of(SETS["sts"])[:3], "test": trials_of(SETS["sts"])[3:5]}
+    root = write_folder(tmp_path / "data", {SETS["sts"].folder: splits, "Spatial_Task_Switching_Alternate": {"train": []}})
+    status, out, err = run("import", "worm", root, "-o", tmp_path / "trials")
+    assert status == 0
+    assert out.splitlines() == [f"{tmp_path / 'trials' / 'sts.train.jsonl'}: 3 trials", f"{tmp_path / 'trials' / 'sts.test.jsonl'}: 2 trials"]
+    assert "NOTE Spatial_Task_Switching_Alternate is not a published data set of WorM and was left out" in err
+    status, out, _ = run("import", "worm", root / SETS["sts"].folder, "-o", tmp_path / "one")
+    assert (status, len(out.splitlines())) == (0, 2), "a data set by itself"
+    assert "holds no data set of WorM: expected folders such as Spatial_Free_Recall" in complaint(*run("import", "worm", tmp_path, "-o", tmp_path / "none"))
+    assert "is not a folder" in complaint(*run("import", "worm", tmp_path / "nowhere", "-o", tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
+
+
+def test_keys_that_nobody_knows_are_told(tmp_path: Path, run: Run) -> None:
+    trials = trials_of(SETS["vsr"])[:4]
+    for trial in trials[:3]:
+        trial["colour"] = "blue"
+    root = write_folder(tmp_path / "data", {SETS["vsr"].folder: {"train": trials}})
+    status, _, err = run("import", "worm", root, "-o", tmp_path / "trials")
+    assert status == 0
+    assert "NOTE Visual_Serial_Recall, train: the key 'colour' is not known here and was left out (3 times)" in err
+
+
+def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
+    """Import, replay and export at the command line."""
+    root = write_folder(tmp_path / "data", {one.folder: {"train": trials_of(one)[:4]} for one in SETS.values()})
+    assert run("import", "worm", root, "-o", "trials")[0] == 0
+    for name in ("si", "cd_gap", "cs", "sts"):
+        status, out, err = run(
+            "replay", "--trials-from", f"trials/{name}.train.jsonl", "--agent", "ideal", "--agent", "network:laptop" if name == "none" else "chance"
+        )
+        assert status == 0, err
+        session = json.loads((tmp_path / out.split()[0] / "session.json").read_text(encoding="utf-8"))
+        assert session["generator"] == "published"
+        assert [trial["name"] for trial in session["plan"]] == [trial["trial_id"] for trial in trials_of(SETS[name])[:4]]
+        table = (tmp_path / out.split()[0] / "responses.csv").read_text(encoding="utf-8").splitlines()
+        correct = table[0].split(",").index('"correct"')
+        assert {line.split(",")[correct] for line in table[1:]} == {"true"}
+
+
+def test_export_at_the_command_line(tmp_path: Path, run: Run) -> None:
+    status, out, _ = run(
+        "export", "worm", "cd", "made", "--train", "2", "--test", "1", "--set", "feature=gap", "--set", "set_size=4", "--generator", "published"
+    )
+    assert status == 0
+    folder = SETS["cd_gap"].folder
+    assert out == f"made/{folder}: 2 training and 1 test trials, 7 frames\n"
+    assert json.loads((tmp_path / "made" / folder / ORIGIN).read_text(encoding="utf-8")) == {
+        "paradigm": "cd",
+        "paradigm_version": load_paradigm("cd").version,
+        "generator": "published",
+        "seed": 1,
+    }
+    assert run("export", "worm", "sfr", "made", "--no-frames")[1] == "made/Spatial_Free_Recall: 100 training and 20 test trials, no frames\n"
+    for arguments, told in (
+        (("cd", "made", "--set", "feature=gap"), f"made/{folder} exists; name a new folder"),
+        (("lsr", "made"), "WorM has no data set of 'lsr'; it has sc, sfr, si, smu, sts, vir, vsr, vsrec, cd, cs"),
+        (("sts", "made", "--set", "switch_probability=0"), "no data set of sts with these levels (its trials have switch_probability = 0.2)"),
+        (("vsr", "made", "--set", "list_length=1"), "list_length cannot be 1"),
+        (("vsr", "made", "--set", "length=1"), "no factor 'length'"),
+        (("vsr", "made", "--design", "published", "--test", "3"), "leave out --train and --test"),
+        (("vsr", "made", "--design", "human"), "the design of a data folder is 'published'; found 'human'"),
+        (("vsr", "made", "--generator", "best"), "the generator is corrected or published"),
+        (("vsr", "file", "--train", "1"), "cannot write file"),
+    ):
+        (tmp_path / "file").touch()
+        assert told in complaint(*run("export", "worm", *arguments))
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted([folder, "Spatial_Free_Recall"]), "nothing half-made is left"
+
+
+def test_published_sizes_are_those_of_the_benchmark(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """96,000 trials, from which the benchmark takes 9,600 for validation, and 9,600 test trials."""
+    from spanlab.extensions.replication.worm import writer
+
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(writer, "export_worm", lambda name, folder, sizes, *rest: asked.append(sizes) or [])
+    for name in PARADIGMS:
+        assert run("export", "worm", name, "made", "--design", "published")[0] == 0
+    assert asked == [(96_000, 9_600)] * len(PARADIGMS)
+
+
+def test_what_spanlab_notes_beside_its_trials_is_checked(tmp_path: Path) -> None:
+    (one,) = export_worm("sfr", tmp_path / "data", (1, 0), frames=False)
+    for text, told in (('{"generator": "best"}', "does not say which generator"), ("[]", "does not say which generator"), ("{", "cannot be read")):
+        (one.folder / ORIGIN).write_text(text, encoding="utf-8")
+        with pytest.raises(SpanLabError, match=told):
+            import_worm(tmp_path / "data", tmp_path / "trials")

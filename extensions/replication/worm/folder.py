@@ -1,0 +1,188 @@
+"""Reading data folders of the WorM benchmark into trials files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from spanlab.core import Problem, SpanLabError
+from spanlab.exchange import ImportedSet, TrialSet, import_sets
+from spanlab.paradigms import GENERATORS, MAX_MASTER_SEED, Generator, GivenDrawError, GivenTrial, Paradigm, check_draws, load_paradigm
+from spanlab.paradigms.language import show
+
+from .fields import Fields, MalformedError
+from .json_stream import read_lists
+from .names import DATA_SETS, ORIGIN, SPLITS, TRIALS, DataSet, trial_name
+from .registry import task_of
+from .task import Reading, WormTask
+
+#: malformed trials that are named one by one when they are skipped
+_NAMED = 5
+
+#: called with the name of every data set when it is begun
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WormSet(TrialSet):
+    """One split of a data set.
+
+    Parameters
+    ----------
+    data_set, split : in the benchmark
+    notes : what has to be said, with the number of times that it happened; whole when all trials have been read
+    """
+
+    data_set: DataSet = DATA_SETS[0]
+    split: str = ""
+    notes: Counter[str] = field(default_factory=Counter)
+
+
+def find_data_sets(folder: Path) -> list[tuple[DataSet, Path]]:
+    """The data sets in a folder (or the one that it is), with their JSON files.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none.
+    """
+    by_name = {data_set.folder: data_set for data_set in DATA_SETS}
+    if folder.name in by_name and (folder / TRIALS).is_file():
+        return [(by_name[folder.name], folder / TRIALS)]
+    data_sets = [(data_set, folder / data_set.folder / TRIALS) for data_set in DATA_SETS if (folder / data_set.folder / TRIALS).is_file()]
+    if not data_sets:
+        missing = (
+            "is not a folder" if not folder.is_dir() else f"holds no data set of WorM: expected folders such as {DATA_SETS[1].folder} with a {TRIALS} inside"
+        )
+        raise SpanLabError(f"{folder} {missing}")
+    return data_sets
+
+
+def other_folders(folder: Path) -> list[str]:
+    """Folders with trials that are none of the published data sets."""
+    known = {data_set.folder for data_set in DATA_SETS}
+    return sorted(path.parent.name for path in folder.glob(f"*/{TRIALS}") if path.parent.name not in known)
+
+
+def import_worm(folder: Path, output: Path, skip_malformed: bool = False, seed: int = 1, tell: Tell | None = None) -> list[ImportedSet[WormSet]]:
+    """Import all data sets of a WorM data folder: one trials file for each split, all of them or none.
+
+    Their generator is ``published``, unless SpanLab has written the folder and noted another one.
+
+    Parameters
+    ----------
+    folder : with the folders of data sets, or one of these
+    output : new folder for the trials files
+    skip_malformed : leave out trials that cannot be read, instead of importing nothing
+    seed : for what the files leave open
+    tell : is told which data set is begun
+
+    Raises
+    ------
+    SpanLabError
+        when there is nothing to read, something cannot be read or written, or a trial is malformed; nothing is left behind then.
+    """
+    if not 0 <= seed <= MAX_MASTER_SEED:
+        raise SpanLabError(f"the seed must be between 0 and {MAX_MASTER_SEED}; found {seed}")
+    data_sets = find_data_sets(folder)
+
+    def sets() -> Iterator[WormSet]:
+        for data_set, path in data_sets:
+            if tell is not None:
+                tell(data_set.folder)
+            yield from _DataSetFile(data_set, path, skip_malformed, seed).sets()
+
+    return import_sets(folder, output, sets(), skip_malformed, most_named=_NAMED)
+
+
+def _origin(path: Path) -> dict[str, Any]:
+    """What SpanLab has noted beside trials that it has written; nothing for those of others."""
+    try:
+        origin = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpanLabError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(origin, dict) or origin.get("generator") not in GENERATORS:
+        raise SpanLabError(f"{path} does not say which generator the trials come from ({' or '.join(GENERATORS)}); remove it if they are not SpanLab's")
+    return origin
+
+
+class _DataSetFile:
+    """The trials of one data set, as they are read."""
+
+    def __init__(self, data_set: DataSet, path: Path, skip_malformed: bool, seed: int) -> None:
+        self._data_set, self._path, self._skip, self._seed = data_set, path, skip_malformed, seed
+        self._paradigm: Paradigm = load_paradigm(data_set.paradigm)
+        self._task: WormTask = task_of(data_set)
+        self._origin = _origin(path.with_name(ORIGIN))
+        self._generator: Generator = self._origin.get("generator", "published")
+        self._seen = 0
+
+    def sets(self) -> Iterator[WormSet]:
+        """One for each split that has trials; each is to be gone through before the next."""
+        with closing(read_lists(self._path)) as objects:
+            for split, group in groupby(objects, key=lambda entry: entry[0]):
+                if split not in SPLITS:
+                    raise SpanLabError(f"{self._path}: expected the splits {', '.join(SPLITS)}; found {show(split)}")
+                source: dict[str, Any] = {"benchmark": "WorM", "data_set": self._data_set.folder, "split": split}
+                if self._origin:
+                    source["written_by_spanlab"] = self._origin
+                notes: Counter[str] = Counter()
+                trials = self._trials(split, ((number, data) for _, number, data in group if number >= 0), source, notes)
+                yield WormSet(self._paradigm, trials, self._generator, source, f"{self._data_set.stem}.{split}", self._data_set, split, notes)
+        if not self._seen:
+            raise SpanLabError(f"{self._path} holds no trials")
+
+    def _trials(self, split: str, objects: Iterable[tuple[int, Any]], source: dict[str, Any], notes: Counter[str]) -> Iterator[GivenTrial | Problem]:
+        names: set[str] = set()
+        skipped, first = 0, None
+        for number, data in objects:
+            self._seen += 1
+            reading = Reading(self._seed, trial_name(split, number))
+            try:
+                trial = self._trial(data, reading)
+                if trial.name in names:
+                    raise MalformedError("trial_id", f"a second trial called {trial.name}")
+            except MalformedError as error:
+                problem = Problem(str(self._path), f"{self._data_set.folder} > {split} > {number}", str(error))
+                skipped, first = skipped + 1, first or problem
+                yield problem
+                continue
+            names.add(trial.name)
+            notes.update(reading.notes)
+            yield trial
+        if skipped and not names and self._skip:
+            raise SpanLabError(f"{self._path}: none of the {skipped} trials of {split} can be read; the first: {first}")
+        source.update({"skipped": skipped, "notes": list(notes)})
+
+    def _trial(self, data: Any, reading: Reading) -> GivenTrial:
+        fields = Fields(data)
+        fields.pass_by("trial_type", *(key for key in data if key.endswith(("_fnames", "_fname")) or key == "stim_fnames"))
+        if "trial_id" in fields:
+            name = fields.any("trial_id")
+            if not isinstance(name, str) or not 0 < len(name) <= 100 or not name.isprintable():
+                raise fields.wrong("trial_id", f"expected a name such as {reading.trial}; found {show(name)}")
+            reading.trial = name
+        levels, draws = self._task.read(fields, reading)
+        for name, level in levels.items():
+            try:
+                self._paradigm.level(name, level)
+            except SpanLabError as error:
+                raise MalformedError(self._task.keys.get(name, name), str(error)) from None
+        levels = {**self._data_set.levels, **levels}
+        try:
+            check_draws(self._paradigm, levels, self._generator, draws)
+        except GivenDrawError as error:
+            raise MalformedError(self._task.keys[error.draw], error.why) from None
+        except SpanLabError as error:
+            raise MalformedError("", str(error)) from None
+        for key in fields.unknown():
+            reading.notes[f"the key {key!r} is not known here and was left out"] += 1
+        return GivenTrial(reading.trial, levels, draws)

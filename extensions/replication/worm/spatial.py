@@ -1,0 +1,213 @@
+"""WorM's spatial tasks: free recall, coordination, integration, updating."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from spanlab.paradigms.samplers import whole
+from spanlab.stimuli import FROM_TO, STEPS, STIMULI, Stimulus
+
+from .fields import Fields, MalformedError, as_numbered, members, numbered, one_of, wholes
+from .names import SILENT_PROBE, frame_names
+from .task import Draws, Json, Levels, Reading, WormTask
+
+
+class FreeRecall(WormTask):
+    """Spatial free recall."""
+
+    paradigm = "sfr"
+    keys: ClassVar = {"visible": "visible_cells", "recall": "recall_gt"}
+
+    def read(self, trial: Fields, reading: Reading) -> tuple[Levels, Draws]:
+        trial.equal("grid_size", 10)
+        trial.equal("set_size", 30)
+        length = trial.whole("list_length")
+        return {"list_length": length}, {"visible": trial.wholes("visible_cells", 30), "recall": trial.wholes("recall_gt", length)}
+
+    def write(self, levels: Levels, draws: Draws) -> Json:
+        return {"grid_size": 10, "set_size": 30, "list_length": levels["list_length"], "visible_cells": draws["visible"], "recall_gt": draws["recall"]}
+
+    def files(self, name: str, trial: Json) -> Json:
+        return {"memory_stim_fnames": frame_names(name, "memory", trial["list_length"]), "probe_stim_fnames": frame_names(name, "probe")}
+
+
+class Coordination(WormTask):
+    """Spatial coordination. The benchmark has called the list length ``set_size`` at first; both names are read, and both are written."""
+
+    paradigm = "sc"
+    keys: ClassVar = {"figure": "gt_item"}
+
+    def read(self, trial: Fields, reading: Reading) -> tuple[Levels, Draws]:
+        trial.equal("grid_size", 10)
+        trial.pass_by("max_list_length", "max_set_size", "list_length", "set_size")
+        length = trial.whole("list_length", "set_size")
+        trial.equal("set_size", length)
+        answer = trial.word("gt", {0: "asymmetric", 1: "symmetric"})
+        return {"list_length": length}, {
+            "figure": {"cells": trial.wholes("gt_item", length), "answer": answer, "offset": trial.whole("symmetry_offset")},
+        }
+
+    def write(self, levels: Levels, draws: Draws) -> Json:
+        figure, length = draws["figure"], levels["list_length"]
+        lengths = {"list_length": length, "max_list_length": 18, "set_size": length, "max_set_size": 18}
+        return {"grid_size": 10, **lengths, "symmetry_offset": figure["offset"], "gt_item": figure["cells"], "gt": int(figure["answer"] == "symmetric")}
+
+    def files(self, name: str, trial: Json) -> Json:
+        return {
+            "memory_stim_fnames": frame_names(name, "memory", trial["list_length"], digits=3),
+            "gt_pattern_fname": frame_names(name, "gt_pattern")[0],
+        }
+
+    def steps(self, trial: Json) -> list[str]:
+        return [*trial["memory_stim_fnames"], SILENT_PROBE]
+
+    def shared(self) -> dict[str, Stimulus]:
+        return {SILENT_PROBE: STIMULI.get("blank")()}
+
+    def extra(self, name: str, draws: Draws) -> dict[str, Stimulus]:
+        cells = sorted(set(draws["figure"]["cells"]))
+        return {frame_names(name, "gt_pattern")[0]: STIMULI.get("matrix").model_validate({"grid": 10, "filled": cells, "margin": 3, "radius": 2})}
+
+
+class Integration(WormTask):
+    """Spatial integration."""
+
+    paradigm = "si"
+    keys: ClassVar = {"figure": "memory_part_line_segment"}
+
+    def read(self, trial: Fields, reading: Reading) -> tuple[Levels, Draws]:
+        trial.equal("grid_size", 4)
+        trial.equal("pattern_size", 12)
+        size = trial.whole("part_size")
+        shown = trial.list("memory_part_line_segment")
+        trial.equal("memory_length", len(shown))
+        parts = [_path(part, size + 1, f"memory_part_line_segment > {n}") for n, part in enumerate(shown)]
+        answer = trial.word("gt", {0: "different", 1: "same"})
+        figure = _path(trial.any("gt_line_segment"), 13, "gt_line_segment")
+        try:
+            together = whole(parts)
+        except ValueError as error:
+            raise trial.wrong("memory_part_line_segment", str(error)) from None
+        if together != figure:
+            raise trial.wrong("gt_line_segment", "the parts make another figure")
+        if answer == "same":
+            trial.pass_by("distractor_line_segment", "distractor_diff")
+            probe, changed = figure, 0
+        else:
+            probe, changed = _path(trial.any("distractor_line_segment"), 13, "distractor_line_segment"), trial.whole("distractor_diff")
+        return {"part_size": size}, {"figure": {"parts": parts, "probe": probe, "answer": answer, "changed": changed}}
+
+    def write(self, levels: Levels, draws: Draws) -> Json:
+        figure = draws["figure"]
+        same = figure["answer"] == "same"
+        return {
+            "grid_size": 4,
+            "pattern_size": 12,
+            "part_size": levels["part_size"],
+            "memory_length": len(figure["parts"]),
+            "distractor_diff": None if same else figure["changed"],
+            "memory_part_line_segment": [as_numbered(part) for part in figure["parts"]],
+            "gt": int(same),
+            "gt_line_segment": as_numbered(whole(figure["parts"])),
+            "distractor_line_segment": None if same else as_numbered(figure["probe"]),
+        }
+
+    def files(self, name: str, trial: Json) -> Json:
+        return {"memory_stim_fnames": frame_names(name, "memory", trial["memory_length"]), "probe_stim_fnames": frame_names(name, "probe")}
+
+
+def _path(value: Any, points: int, path: str) -> list[list[int]]:
+    return [wholes(point, 2, f"{path} > {n}") for n, point in enumerate(numbered(value, points, path))]
+
+
+_NAMES = {direction: name for name, direction in FROM_TO.items()}
+
+
+class Updating(WormTask):
+    """Spatial memory updating. (The key ``inital_marker_state`` is spelt so in the benchmark.)"""
+
+    paradigm = "smu"
+    keys: ClassVar = {"walk": "updates", "order": "probe_order"}
+
+    def read(self, trial: Fields, reading: Reading) -> tuple[Levels, Draws]:
+        trial.equal("grid_size", 3)
+        trial.equal("presentation_time", 1)
+        trial.equal("num_updates", 8)
+        trial.pass_by("box_grid_center_coords", "inital_marker_state", "initial_marker_state")
+        boxes = trial.whole("set_size")
+        if not 1 <= boxes <= 8:
+            raise trial.wrong("set_size", f"expected 1 to 8 boxes; found {boxes}")
+        start = wholes(numbered(trial.any("inital_marker_state", "initial_marker_state"), boxes, "inital_marker_state"), boxes, "inital_marker_state")
+        final = wholes(trial.numbered("final_marker_state", boxes), boxes, "final_marker_state")
+        updates = []
+        for n, update in enumerate(trial.list("updates", 8)):
+            path = f"updates > {n}"
+            box, direction = members(update, 2, path)
+            updates.append({"box": wholes([box], 1, path)[0], "direction": one_of(direction, FROM_TO, f"{path} > 1")})
+        order = trial.wholes("probe_order", boxes)
+        if sorted(order) != list(range(boxes)):
+            raise trial.wrong("probe_order", f"expected the boxes 0 to {boxes - 1} in some order; found {order}")
+        walk = {"start": start, "updates": updates, "final": final}
+        trial.equal("probe_gt", [final[box] for box in order])
+        if all(0 <= update["box"] < boxes for update in updates):
+            trial.equal("marker_states", _states(walk))
+        self._check_places(trial, boxes)
+        return {"set_size": boxes}, {"walk": walk, "order": order}
+
+    @staticmethod
+    def _check_places(trial: Fields, boxes: int) -> None:
+        """Whether the boxes are where they are drawn here."""
+        if "box_center_coords" not in trial:
+            return
+        for n, (centre, (x, y)) in enumerate(zip(trial.numbered("box_center_coords", boxes), _centres(boxes), strict=True)):
+            good = isinstance(centre, list) and len(centre) == 2 and all(isinstance(part, (int, float)) for part in centre)
+            if not good or math.dist(centre, (x, y)) > 0.01:
+                raise MalformedError(f"box_center_coords > {n}", f"expected about [{x:.2f}, {y:.2f}]; found {centre!r:.60}")
+
+    def write(self, levels: Levels, draws: Draws) -> Json:
+        walk, order = draws["walk"], draws["order"]
+        centres = _centres(levels["set_size"])
+        return {
+            "set_size": levels["set_size"],
+            "grid_size": 3,
+            "num_updates": 8,
+            "presentation_time": 1,
+            "box_center_coords": as_numbered([x, y] for x, y in centres),
+            "box_grid_center_coords": as_numbered(as_numbered([x + 5.0 * (cell % 3 - 1), y + 5.0 * (cell // 3 - 1)] for cell in range(9)) for x, y in centres),
+            "inital_marker_state": as_numbered(walk["start"]),
+            "final_marker_state": as_numbered(walk["final"]),
+            "marker_states": _states(walk),
+            "updates": [[update["box"], _NAMES[update["direction"]]] for update in walk["updates"]],
+            "probe_order": order,
+            "probe_gt": [walk["final"][box] for box in order],
+        }
+
+    def files(self, name: str, trial: Json) -> Json:
+        return {
+            "memory_stim_fnames": frame_names(name, "memory"),
+            "update_stim_fnames": frame_names(name, "update", trial["num_updates"]),
+            "probe_stim_fnames": frame_names(name, "probe", trial["set_size"]),
+        }
+
+    def steps(self, trial: Json) -> list[str]:
+        return [*trial["memory_stim_fnames"], *trial["update_stim_fnames"], *trial["probe_stim_fnames"]]
+
+
+def _centres(boxes: int) -> list[tuple[float, float]]:
+    """Middles of the boxes: evenly on a circle, a single one in the middle."""
+    if boxes == 1:
+        return [(48, 48)]
+    angles = [2 * math.pi * n / boxes for n in range(boxes)]
+    return [(48 + 35 * math.cos(angle), 48 + 35 * math.sin(angle)) for angle in angles]
+
+
+def _states(walk: dict[str, Any]) -> list[dict[str, int]]:
+    """Where the markers are, at first and after each update."""
+    cells = list(walk["start"])
+    states = [as_numbered(cells)]
+    for update in walk["updates"]:
+        right, down = STEPS[update["direction"]]
+        cells[update["box"]] += 3 * down + right
+        states.append(as_numbered(cells))
+    return states

@@ -1,0 +1,5 @@
+from .diagnostics import listed as listed
+from .diagnostics import show as show
+from .limits import is_whole as is_whole
+from .limits import start_trial as start_trial
+from .schema import DatasetDesign as DatasetDesign

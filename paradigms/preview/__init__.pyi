@@ -1,0 +1,2 @@
+from . import timetable as timetable
+from .example import ExampleDisplay as ExampleDisplay
