@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import lazy_loader  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
 
+Door = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
-def door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+
+def door(package: str, file: str) -> Door:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in the ``__init__.pyi`` beside ``file``."""
-    attributes: tuple[Callable[[str], Any], Callable[[], list[str]], list[str]] = lazy_loader.attach_stub(package, file)  # pyright: ignore[reportUnknownMemberType]
-    return attributes
+    return cast("Door", lazy_loader.attach_stub(package, file))  # pyright: ignore[reportUnknownMemberType]

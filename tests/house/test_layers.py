@@ -165,7 +165,7 @@ def test_the_core_imports_no_extension() -> None:
 
 
 def extension(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return ([*module.split("."), ""])[1]
 
 
 def test_extensions_import_others_only_where_they_say_so() -> None:
@@ -226,7 +226,7 @@ def test_a_door_gives_no_name_that_a_module_behind_it_has_too() -> None:
 @pytest.mark.parametrize("name", sorted(EXTENSIONS))
 def test_an_extension_says_what_it_adds_and_which_doors_it_uses(name: str) -> None:
     text = (ROOT / "extensions" / name / "README.md").read_text(encoding="utf-8")
-    used = {found for found in re.findall(r"`spanlab((?:\.\w+)*)`", text.partition("doors of the core:")[2])}
+    used = set(re.findall(r"`spanlab((?:\.\w+)*)`", text.partition("doors of the core:")[2]))
     doors = {
         "".join(f".{word}" for word in (node.module or "").split(".")[1:])
         for module, tree in trees().items()

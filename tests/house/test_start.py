@@ -84,7 +84,8 @@ def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
     """pytest imports the ``__init__.py`` above the tests by the name of its folder, which need not be one of a package."""
     folder = tmp_path / "spanlab-main (1)"
     folder.mkdir()
-    shutil.copy(ROOT / "__init__.py", folder)
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(ROOT / name, folder)
     code = (
         "import importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('spanlab-main (1).__init__', {str(folder / '__init__.py')!r})\n"

@@ -9,4 +9,18 @@ from .memories import ARCHITECTURES, Memory, Options, State, StepMemory
 from .network import Network, Passage
 from .noise import NoisyLstm, add_noise
 
-__all__ = ["ARCHITECTURES", "Memory", "Network", "NoisyLstm", "Options", "Passage", "Seen", "State", "StepMemory", "add_noise", "build", "check_architecture", "empty"]
+__all__ = [
+    "ARCHITECTURES",
+    "Memory",
+    "Network",
+    "NoisyLstm",
+    "Options",
+    "Passage",
+    "Seen",
+    "State",
+    "StepMemory",
+    "add_noise",
+    "build",
+    "check_architecture",
+    "empty",
+]
