@@ -405,7 +405,18 @@ def scores(
 
 
 def inspect_task(paradigm: str, **options: Any) -> Any:
-    """A paradigm as a task of inspect_ai, which any of its models takes; the format ``inspect`` says what ``options`` there are."""
+    """Return a paradigm as a task of inspect_ai, which any of its models takes.
+
+    Parameters
+    ----------
+    paradigm : name in the library, or a YAML file
+    options : trials, seed, levels, design, generator, as for :func:`replay`, and ``chat``: settings of chat agents
+
+    Raises
+    ------
+    SpanLabError
+        when inspect_ai is not installed, and for what is unknown or impossible.
+    """
     from .exchange.registry import FORMATS
 
     return FORMATS.get("inspect")().task(paradigm, **options)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.atomic_files import whole_file
 from ..core.errors import Problem, SpanLabError
-from ..core.plain_json import each_once, no_constant
+from ..core.json_values import each_once, no_constant
 from .compile import PlannedTrial, given_draws
 from .identity import stream, trial_seed
 from .language.diagnostics import show, validated

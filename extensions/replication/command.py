@@ -11,7 +11,7 @@ import typer
 from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:
-    from ...reproduction.worm import Units
+    from .pages.worm import Units
 
 Paper = Literal["worm", "nback"]
 _TITLES = {"worm": "The WorM benchmark, made again", "nback": "The N-back study of language models, made again"}
@@ -57,11 +57,11 @@ def reproduce(
     command += (["--train", train] if train else []) + (["--steps", str(steps)] if steps else [])
     facts = (f"{many} {'trials' if paper == 'worm' else 'blocks'} of each paradigm", f"seed {seed}", f"answerers at hand: {', '.join(agents)}")
     if paper == "worm":
-        from ...reproduction.worm import entries as entries_of_worm
+        from .pages.worm import entries as entries_of_worm
 
         entries = entries_of_worm(folders, absent, _units(agents, seed, (data or output) / "units"))
     else:
-        from ...reproduction.nback import entries as entries_of_nback
+        from .pages.nback import entries as entries_of_nback
 
         entries = entries_of_nback(folders, absent)
     page = Page(_TITLES[paper], found.LEAD, facts, " ".join(command), tuple(entries))
@@ -72,10 +72,10 @@ def reproduce(
 
 def _units(agents: list[str], seed: int, out: Path) -> Units:
     """The figures of units of the network at hand that knows the most of the paper's tasks, analysed now where they are not there yet."""
-    from ...agents.network.checkpoints_io.checkpoint import family_of, load
-    from ...agents.network.checkpoints_io.published import worm_tasks
-    from ...reproduction.worm import Units
-    from .neural import Analysis, analyse
+    from spanlab.agents.network.checkpoints_io import family_of, load, worm_tasks
+    from spanlab.cli.commands import Analysis, analyse
+
+    from .pages.worm import Units
 
     names = [member for agent in agents if agent.startswith("network:") for member in family_of(agent.removeprefix("network:"))]
     try:

@@ -1,1 +1,3 @@
+from .checkpoint import family_of as family_of
+from .checkpoint import load as load
 from .published import worm_tasks as worm_tasks

@@ -21,8 +21,9 @@ from dial_scene import dials
 from image_paradigms import write_faces
 from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot, timed
 
+from spanlab.agents import Abandoned
 from spanlab.agents.base import Option, TrialContext
-from spanlab.agents.human import Abandoned, SimulatedParticipant, virtual_screen
+from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.agents.human.pages.sheets import Page, lay_out
 from spanlab.agents.interruptions import TrialCut
