@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -74,6 +75,7 @@ def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"spanlab"}
     assert not [name for name in names if name.split("/")[1] in NOT_SHIPPED]
+    assert not [name for name in names if name.startswith("spanlab/extensions/") and ("/tests/" in name or name.endswith("conftest.py"))]
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".log.tmp"))]
     assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
 
@@ -83,7 +85,9 @@ def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> N
     shipped = set(zipfile.ZipFile(wheel).namelist())
     with (ROOT / "pyproject.toml").open("rb") as file:
         folders = {package.split(".")[1] for package in tomllib.load(file)["tool"]["setuptools"]["packages"] if "." in package}
-    expected = {f"spanlab/{name}" for name in files if name.split("/")[0] in folders or ("/" not in name and name.endswith((".py", "py.typed")))}
+    shipping = [name for name in files if name.split("/")[0] in folders or ("/" not in name and name.endswith((".py", ".pyi", "py.typed")))]
+    # an extension has its tests and its README beside its code
+    expected = {f"spanlab/{name}" for name in shipping if not re.match(r"extensions/\w+/(tests/|README\.md)", name)}
     assert sorted(expected - shipped) == []
 
 

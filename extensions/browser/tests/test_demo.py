@@ -39,7 +39,8 @@ def test_without_a_browser_it_is_said_what_to_install_and_nothing_is_made(run: R
 
 
 def test_a_browser_that_does_not_start_leaves_nothing_behind(run: Run, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(demonstration, "find_chromium", lambda: shutil.which("false"))
+    for module in (demonstration, chromium_module):
+        monkeypatch.setattr(module, "find_chromium", lambda: shutil.which("false"))
     said = complaint(*run("demo", "--browser", "-o", tmp_path / "new" / "demo"))
     assert "does not start; try: " in said
     assert not (tmp_path / "new").exists()
