@@ -31,7 +31,7 @@ from spanlab.sessions.studies.study import load_study
 PEOPLE = ("ada_lovelace", "p-0417", "mjw1987", "S23", "anna.b", "k_7f")
 #: who might have taken part, so far as the attacker knows; the first six did
 CANDIDATES = (*PEOPLE, "grace_hopper", "p-0418", "mjw1986", "S24", "anna.c", "k_7e")
-SHARED = [name for name in FORMATS.loaded() if (side := FORMATS.get(name).writes) is not None and side.content == "sessions"]
+SHARED = [name for name in FORMATS if (side := FORMATS.get(name).writes) is not None and side.content == "sessions"]
 formats = pytest.mark.parametrize(
     "form", [pytest.param(one, marks=pytest.mark.skipif(one == "inspect" and find_spec("inspect_ai") is None, reason="needs inspect_ai")) for one in SHARED]
 )

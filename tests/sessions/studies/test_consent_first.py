@@ -19,9 +19,9 @@ from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import Visit
 from spanlab.sessions.studies.visit_files import read_head
 
-#: what is typed about the participant, and the words by which it is found
-TYPED = {"age": "97", "sex": "f", "hours": "7,5", "note": "my name is Anna Zweig"}
-WORDS = (b"97", b"Anna", b"Zweig", b"my name")
+#: what is typed about the participant, and the words by which it is found: none that a hash or a time could hold by chance
+TYPED = {"age": "97", "sex": "f", "hours": "7,5371946281", "note": "my name is Anna Zweig"}
+WORDS = (b"5371946281", b"Anna", b"Zweig", b"my name")
 
 
 def kept(folder: Path) -> set[bytes]:
@@ -46,7 +46,7 @@ def test_of_who_refuses_nothing_that_was_typed_stays(study: Study, data: Path) -
 def test_what_was_typed_is_kept_once_the_participant_agrees(study: Study, data: Path) -> None:
     visit = take(study, data, fields=TYPED)
     assert kept(data) == set(WORDS)
-    wanted = {"age": 97, "sex": "f", "hours": 7.5, "note": "my name is Anna Zweig"}
+    wanted = {"age": 97, "sex": "f", "hours": 7.5371946281, "note": "my name is Anna Zweig"}
     assert read_head(visit.folder)["fields"] == wanted
     assert all(read_session(folder)["study"]["fields"] == wanted for folder in find_sessions([data]))
 
