@@ -25,7 +25,6 @@ from .record.reader import read_session as read_session
 from .replaying import TakenTrial as TakenTrial
 from .replaying import taken_trials as taken_trials
 from .runner import Runner as Runner
-from .runner import judge as judge
 from .session import Request as Request
 from .session import Session as Session
 from .session import begin as begin
@@ -38,3 +37,4 @@ from .session import try_out as try_out
 from .session import utc_now as utc_now
 from .session import write_info as write_info
 from .trial_log import Judged as Judged
+from .trial_log import judge as judge

@@ -16,11 +16,12 @@ from ..core.verdicts import VerdictRule
 from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
 from ..paradigms.identity import canonical, trial_seed
 from ..stimuli import Stimulus
-from .agent_checks import check_episode, check_response
+from .agent_checks import check_episode
 from .participant_flow import NotPassedError, Scores, practise, result_of
 from .record.events import Event
+from .run_trial import Cues, run_trial
 from .session import Session
-from .trial_log import Judged, judge, last_verdict
+from .trial_log import Judged, TrialLog
 
 #: so many trials are tried when one has a list of the session's own
 _TRIES = 64
@@ -212,14 +213,7 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
     episode = check_episode(agent, agent.start(context))
     if replies is not None:
         episode.attach(replies)
-    judged: list[Judged] = []
-    for step in steps:
-        percept = step.shown_after(last_verdict(judged) or "missed")
-        response = check_response(percept, await episode.step(percept), step.index + 1)
-        if response is not None and step.percept.ask is not None:
-            judged.append(judge(step.percept.ask, step.truth, response))
-    episode.finish()
-    return judged
+    return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())
 
 
 def with_examples(context: TrialContext, agent: Agent, apart: Apart | None, levels: Mapping[str, Any]) -> TrialContext:
@@ -233,13 +227,3 @@ def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan:
     """The object that keeps an agent's practice and examples apart from its trials; None where it has neither."""
     wants = isinstance(agent, ConcurrentAgent) and (agent.practises or agent.examples > 0)
     return Apart(paradigm, generator, seed, plan) if wants else None
-
-
-def in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, Any]) -> list[list[PlannedTrial]]:
-    """Group trials that must be taken in sequence: those of a block, where the agent remembers them; trials that failed before then come last."""
-    if not agent.remembers:
-        return [[planned] for planned in pending]
-    blocks: dict[int, list[PlannedTrial]] = {}
-    for planned in sorted(pending, key=lambda one: str(one.trial) in failed_before):
-        blocks.setdefault(planned.block, []).append(planned)
-    return [blocks[block] for block in sorted(blocks)]

@@ -1,6 +1,6 @@
 """Large runs: very many trials, answered in batches, go straight into the parts of the response table.
 
-Every trial is taken by the ordinary runner, and its rows are those that the ordinary way would give; only the lines of ``events.jsonl`` are left out. A part
+Every trial is taken as in an ordinary session, and its rows are those that the ordinary way would give; only the lines of ``events.jsonl`` are left out. A part
 is computed by itself and written whole, so that a kill loses the parts under way and nothing else, and it does not matter who computes which.
 
 The table of trials that nobody has taken (:func:`rehearsed`) is collected in the same way. It tells what data of a paradigm will hold.
@@ -12,9 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-
-from typing_extensions import override
+from typing import Any
 
 from ..agents.base import Agent, BatchAgent, Response
 from ..core.atomic_files import write_whole
@@ -25,8 +23,11 @@ from ..paradigms.compile import one_of_each
 from .record.events import Event
 from .record.reader import ResponseTable, packed, response_rows, response_table
 from .record.session_files import PARTS, part_path, parts_missing
-from .record.writer import Recorder
-from .trial_log import TrialLog
+from .sent import questions_of
+from .session import Session, stored_paradigm
+from .strategies.batches import run_batch
+from .strategies.taker import TrialSource
+from .trial_log import SessionLog
 
 #: trials in a part
 PART = 1000
@@ -69,17 +70,6 @@ def parts_for(
     return {} if why else {PARTS: {"trials": part, "states": states}}
 
 
-class Collected(Recorder):
-    """Keeps the events of some trials instead of writing them."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @override
-    def write(self, event: Event) -> None:
-        self.events.append(event)
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part, ready to be written: Parquet files as bytes; no ``states`` where they are not kept."""
@@ -87,12 +77,6 @@ class Part:
     table: bytes
     states: bytes
     rows: int
-
-
-class Apart(Protocol):
-    """The functions of a runner that a part needs."""
-
-    def take_apart(self, planned: Sequence[PlannedTrial], recorder: Recorder, add_states: Callable[..., None] | None = None) -> list[PlannedTrial]: ...
 
 
 class ShardWorker:
@@ -103,17 +87,14 @@ class ShardWorker:
     info : content of ``session.json``, the plan apart
     agent : who answers
     now : the wall clock
-    runner : makes a runner of them
     """
 
-    def __init__(
-        self, info: Mapping[str, Any], agent: Agent, now: Callable[[], str], runner: Callable[[Mapping[str, Any], Agent, Callable[[], str]], Apart]
-    ) -> None:
+    def __init__(self, info: Mapping[str, Any], agent: BatchAgent, now: Callable[[], str]) -> None:
         from ..agents.network.hidden_states import StatesLog
 
-        self.info = info
-        self._states = StatesLog(agent.hidden_units) if info[PARTS]["states"] and isinstance(agent, BatchAgent) else None
-        self.runner = runner(info, agent, now)
+        self.info, self._agent, self._now = info, agent, now
+        self._source = TrialSource(Session(Path(), stored_paradigm(info), (), info), agent, questions_of(info))
+        self._states = StatesLog(agent.hidden_units) if info[PARTS]["states"] else None
 
     def part(self, planned: Sequence[PlannedTrial]) -> Part:
         """Take the trials of one part.
@@ -123,14 +104,15 @@ class ShardWorker:
         SpanLabError
             what the agent reports.
         """
-        recorder = Collected()
-        remaining = self.runner.take_apart(planned, recorder, None if self._states is None else self._states.add)
+        events: list[Event] = []
+        log = SessionLog(events.append, self._now)
+        remaining = run_batch(self._agent, self._source, log, planned, None if self._states is None else self._states.add)
         if remaining:
             raise SpanLabError(
                 f"trial {remaining[0].trial} gives feedback, but no trial before it did; run it as an ordinary session: fewer than {LARGE} trials"
             )
-        table = response_table(response_rows(self.info, recorder.events))
-        states = b"" if self._states is None else self._states.take(_steps(planned, recorder.events), self.info["session"])
+        table = response_table(response_rows(self.info, events))
+        states = b"" if self._states is None else self._states.take(_steps(planned, events), self.info["session"])
         return Part(packed(table, self.info["session"]), states, table.num_rows)
 
 
@@ -212,30 +194,15 @@ def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
     ----------
     trials : of one paradigm, steps for people and machines alike
     """
-    recorder, paradigm = Collected(), ""
+    events: list[Event] = []
+    log, paradigm = SessionLog(events.append, lambda: ""), ""
     for number, trial in enumerate(trials, start=1):
-        paradigm, key = trial.paradigm, str(number)
-        recorder.write(
-            {
-                "event": "trial_start",
-                "trial": key,
-                "attempt": 1,
-                "block": 1,
-                "practice": False,
-                "levels": dict(trial.levels),
-                "seed": trial.seed,
-                "trial_id": trial.trial_id,
-                "set_size": trial.set_size,
-                "list_length": trial.list_length,
-                "started_at": "",
-            }
-        )
-        log = TrialLog(recorder, key, 1)
+        paradigm = trial.paradigm
+        trial_log = log.start(PlannedTrial(1, number, trial.levels, trial.seed), trial)
         for step in trial.steps:
             ask = step.percept.ask
             value = None if ask is None else step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
-            log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
-        log.flush()
-        recorder.write({"event": "trial_end", "trial": key, "attempt": 1, "steps": len(trial.steps)})
+            trial_log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
+        log.finish(trial_log, len(trial.steps))
     session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}
-    return response_table(response_rows(session, recorder.events))
+    return response_table(response_rows(session, events))

@@ -16,7 +16,7 @@ from ..paradigms.preview.example import ExampleDisplay, example_displays
 from ..paradigms.translation import translated
 from ..stimuli.kinds.plain import Blank
 from .record.events import Event
-from .record.quiz import Attempt, QuizState, quiz_of
+from .record.quiz import Attempt, QuizState
 from .record.reader import is_practice, trial_key
 from .replaying import TakenTrial
 from .session import Session
@@ -59,6 +59,8 @@ class ParticipantFlow:
         self._breaks = session.design.breaks
         self._questions = session.paradigm.is_questionnaire
         self._shown_instructions = ""
+        self._before: PlannedTrial | None = None
+        self._done = 0
         self._begin_stretch()
         agent.speak(self._language)
 
@@ -198,8 +200,14 @@ class ParticipantFlow:
     def _compiled(self, planned: PlannedTrial) -> Trial:
         return planned.compile(self._session.paradigm, self._session.info["generator"])
 
-    def begin_main(self) -> None:
-        """A page before the first ordinary trial."""
+    def begin_main(self, done: int) -> None:
+        """A page before the first ordinary trial.
+
+        Parameters
+        ----------
+        done : ordinary trials that an earlier part of the session finished
+        """
+        self._done = done
         if self._session.info["practice"] and self._session.paradigm.practice is not None:
             self._page(self._text("main"), self._text("main_body"))
         self._begin_stretch()
@@ -211,10 +219,10 @@ class ParticipantFlow:
         self._since, self._began = 0, time.monotonic()
         self._right = self._items = 0
 
-    def between(self, planned: PlannedTrial, before: PlannedTrial | None, done: int, total: int) -> None:
+    def between(self, planned: PlannedTrial) -> None:
         """Show, before a trial, a pause where a new block begins or the design has one, and the instructions where they have changed."""
-        if before is not None and (before.block != planned.block or self._due()):
-            self._pause(done, total)
+        if self._before is not None and (self._before.block != planned.block or self._due()):
+            self._pause(self._done, len(self._session.plan))
         self.welcome(planned)
 
     def _due(self) -> bool:
@@ -236,9 +244,10 @@ class ParticipantFlow:
         self._note({"event": "break", "trials_done": done, "for_ms": round((time.monotonic() - began) * 1000)})
         self._begin_stretch()
 
-    def after(self, scores: Sequence[Mapping[str, Any]]) -> None:
+    def after(self, planned: PlannedTrial, scores: Sequence[Mapping[str, Any]]) -> None:
         """Count a finished ordinary trial with its scores."""
-        items = items_of(scores)
+        self._before, items = planned, items_of(scores)
+        self._done += 1
         self._since += 1
         self._right, self._items = self._right + sum(items), self._items + len(items)
 
@@ -370,43 +379,6 @@ async def practise(
         result = (right, asked, rounds)
         if taken and (passed or rounds >= most):
             host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
-
-
-async def take_quiz(
-    session: Session, flow: ParticipantFlow, take: Take, scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Sequence[Event], tell: Callable[[], None]
-) -> QuizState:
-    """Take a quiz, attempt by attempt, until it is over. Every attempt has the trials of the plan, with numbers of their own; ``block`` counts attempts.
-
-    Parameters
-    ----------
-    scores, events : of an earlier part of the session, whose finished trials are not taken again, and whose decisions hold
-    tell : called after every trial of the first attempt
-    """
-    finished = dict(scores)
-    decided = [event for event in events if event["event"] == "quiz_decision"]
-    recorded = sum(event["event"] == "quiz" for event in events)
-    while True:
-        state = quiz_of(session.info, finished, decided)
-        assert state is not None
-        for number in range(recorded + 1, len(state.attempts) + 1):
-            recorded, attempt = number, state.attempts[number - 1]
-            reached = state.reached(attempt)
-            flow.note({"event": "quiz", "attempt": number, "right": attempt.right, "items": attempt.items, "passed": reached})
-        if state.over:
-            return state
-        if state.undecided:
-            decided.append({"event": "quiz_decision", "attempt": len(state.attempts), "decided": flow.decide_quiz(state)})
-            continue
-        number = len(state.attempts)
-        trials = [replace(planned, trial=planned.trial + number * len(session.plan), block=number + 1) for planned in session.plan]
-        if number and not state.finished:
-            flow.ask_quiz_again(trials[0], state.attempts[-1])
-        for planned in trials:
-            if (key := trial_key(False, planned.trial)) not in finished:
-                flow.welcome(planned)
-                finished[key] = [score for one in await take(planned, planned.interval_ms) for score in one.scores]
-                if not number:
-                    tell()
 
 
 def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:

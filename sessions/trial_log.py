@@ -1,19 +1,22 @@
-"""The log of a trial: for each step what was shown, what was answered, and its score."""
+"""The log of a session's trials: for each step what was shown, what was answered, and its score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from ..agents.base import Episode, Response
-from ..paradigms import Ask, ItemScore, Percept, Step, Truth, Verdict
+from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
-from .record.events import AskedStep, Feedback, Notes, Score, Shown, ShownStep, TrialCut
+from .record.events import AskedStep, Event, Feedback, Notes, Paired, Score, Shown, ShownStep, TrialCut
 from .record.marking import fields_of
-from .record.writer import Recorder
+from .record.reader import trial_key
+from .record.state import SessionState
 
+#: takes an event of the record
+WriteEvent = Callable[[Event], None]
 #: what only some kinds of responses have
 _NOT_OF_ALL_KINDS = frozenset(field.name for field in fields_of(Score) if not field.required)
 
@@ -59,14 +62,14 @@ def _score(score: ItemScore) -> Score:
 
 def last_verdict(judged: Sequence[Judged]) -> Verdict | None:
     """The verdict on the last answer that could be right or wrong; None where there was none."""
-    return next((one.verdict for one in reversed(judged) if one.verdict is not None), None)
+    return next((answer.verdict for answer in reversed(judged) if answer.verdict is not None), None)
 
 
 class TrialLog:
     """Writes one line per step once the next step has begun, because only then it is known how long the last display was shown."""
 
-    def __init__(self, recorder: Recorder, key: str, attempt: int) -> None:
-        self._recorder, self._key, self._attempt = recorder, key, attempt
+    def __init__(self, write: WriteEvent, key: str, attempt: int) -> None:
+        self._write, self.key, self.attempt = write, key, attempt
         self._asked = 0
         self._pending: tuple[ShownStep | AskedStep | TrialCut, Sequence[Any] | None, Mapping[str, Any] | None] | None = None
 
@@ -78,13 +81,13 @@ class TrialLog:
                 event["shown"] = [cast(Shown, asdict(one)) for one in shown]
             if notes:
                 event["happened"] = dict(notes)
-            self._recorder.write(event)
+            self._write(event)
             self._pending = None
 
     def cut(self, step: Step, percept: Percept, episode: Episode, why: str) -> None:
         """Note the step within which the trial was cut off."""
         self.flush()
-        cut: TrialCut = {"event": "trial_cut", "trial": self._key, "attempt": self._attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
+        cut: TrialCut = {"event": "trial_cut", "trial": self.key, "attempt": self.attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
         self._pending = (cut, episode.shown(), episode.notes())
 
     def step(self, step: Step, percept: Percept, response: Response | None, episode: Episode | None = None, feedback: Verdict | None = None) -> Judged | None:
@@ -94,8 +97,8 @@ class TrialLog:
         fed: Feedback = {} if feedback is None else {"feedback": feedback}
         plain: ShownStep = {
             "event": "step",
-            "trial": self._key,
-            "attempt": self._attempt,
+            "trial": self.key,
+            "attempt": self.attempt,
             "step": step.index + 1,
             "phase": percept.phase,
             "planned_ms": percept.displays[0].ms,
@@ -122,3 +125,64 @@ class TrialLog:
             }
         self._pending = (event, None, None) if episode is None else (event, episode.shown(), episode.notes())
         return judged
+
+
+class SessionLog:
+    """Writes the events with which trials begin, end and fail, and knows what became of each.
+
+    Parameters
+    ----------
+    now : the wall clock, for the measured column ``started_at``
+    state : of the session when it began or went on
+    retry_failed : whether trials that failed before are tried again
+    """
+
+    def __init__(self, write: WriteEvent, now: Callable[[], str], state: SessionState | None = None, retry_failed: bool = False) -> None:
+        self._write, self._now = write, now
+        state = state or SessionState.of((), ())
+        self.done: dict[str, int] = {**state.finished}
+        self.failed: dict[str, str] = {} if retry_failed else {**state.failed}
+        self._attempts: dict[str, int] = {**state.attempts}
+
+    def attempts(self, planned: PlannedTrial) -> int:
+        """The number of attempts at a trial so far."""
+        return self._attempts.get(trial_key(planned.practice, planned.trial), 0)
+
+    def pending(self, plan: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """The trials that are neither finished nor failed."""
+        return [planned for planned in plan if trial_key(False, planned.trial) not in {**self.done, **self.failed}]
+
+    def start(self, planned: PlannedTrial, trial: Trial) -> TrialLog:
+        """Begin the next attempt at a trial."""
+        key = trial_key(planned.practice, planned.trial)
+        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
+        paired: Paired = {"paired": planned.paired} if planned.paired else {}
+        self._write(
+            {
+                "event": "trial_start",
+                "trial": key,
+                "attempt": attempt,
+                "block": planned.block,
+                "practice": planned.practice,
+                "levels": dict(trial.levels),
+                "seed": trial.seed,
+                "trial_id": trial.trial_id,
+                **paired,
+                "set_size": trial.set_size,
+                "list_length": trial.list_length,
+                "started_at": self._now(),
+            }
+        )
+        return TrialLog(self._write, key, attempt)
+
+    def finish(self, log: TrialLog, steps: int) -> None:
+        """Write the last step of a trial, and that it is finished."""
+        log.flush()
+        self._write({"event": "trial_end", "trial": log.key, "attempt": log.attempt, "steps": steps})
+        self.done[log.key] = log.attempt
+
+    def fail(self, planned: PlannedTrial, reason: str) -> None:
+        """Write that a trial failed."""
+        key = trial_key(planned.practice, planned.trial)
+        self._write({"event": "trial_failed", "trial": key, "attempt": self._attempts[key], "why": reason})
+        self.failed[key] = reason

@@ -33,7 +33,6 @@ from ...core.json_values import as_object, as_tuple
 from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
-from ..concurrency import interruptible, several
 from ..conduct import Watcher
 from ..participant_flow import said_after
 from ..record.reader import is_practice, read_events, trials_left
@@ -42,6 +41,7 @@ from ..record.transcript_file import read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
 from ..replaying import TakenTrial, taken_trials
 from ..session import brief, same_trials, utc_now
+from ..strategies.concurrently import interruptible, several
 
 INFO, TABLE = "choices.json", "choices.csv"
 _VERSION = 1

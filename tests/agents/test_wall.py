@@ -29,6 +29,7 @@ from spanlab.core.agent_kinds import AgentKind
 from spanlab.paradigms import Paradigm, Percept, Step, Trial, Truth, compile_trial, list_paradigms, load_paradigm, percept_bytes, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Runner
+from spanlab.sessions.strategies.taker import TrialSource, TrialTaker
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render.pixels import render
 
@@ -70,11 +71,18 @@ def test_episodes_that_are_no_oracles_do_not_look_at_the_truth() -> None:
 
 def test_the_runner_hands_the_truth_over_in_one_line_and_to_oracles_alone() -> None:
     from spanlab.agents import base
-    from spanlab.sessions import agent_checks, runner
+    from spanlab.sessions import agent_checks, before_trials, run_trial, runner
+    from spanlab.sessions.strategies import batches, concurrently, one_by_one, quiz, taker
 
-    lines = [line.strip() for line in inspect.getsource(runner).splitlines() if ".truth" in line]
-    assert lines == ["response = await (episode.step(percept, step.truth) if self.agent.kind.oracle else episode.step(percept))"]
-    assert ".truth" not in inspect.getsource(base) + inspect.getsource(agent_checks)
+    lines = [line.strip() for line in inspect.getsource(run_trial).splitlines() if ".truth" in line]
+    assert lines == ["response = await (episode.step(percept, step.truth) if oracle else episode.step(percept))"]
+    others = [base, agent_checks, runner, batches, concurrently, one_by_one, quiz, taker]
+    calls = [line.strip() for module in (before_trials, *others) for line in inspect.getsource(module).splitlines() if " run_trial(" in line]
+    assert calls == [
+        'return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())',
+        "judged = await run_trial(steps, episode, log, self._cues(planned, steps, episode, journal), self.agent.kind.oracle)",
+    ]
+    assert ".truth" not in "".join(map(inspect.getsource, others))
 
 
 @pytest.mark.parametrize("oracle", [False, True])
@@ -189,7 +197,7 @@ def test_nothing_that_an_agent_is_handed_leads_to_the_truth(tmp_path: Path, name
     assert spy.handed
     assert not any(named for _, named in spy.handed)
     for one in reachable(spy.handed):
-        assert not isinstance(one, (Truth, Trial, Step, Paradigm, Runner)), "an agent must not be able to reach this"
+        assert not isinstance(one, (Truth, Trial, Step, Paradigm, Runner, TrialSource, TrialTaker)), "an agent must not be able to reach this"
         assert type(one).__module__.split(".")[0] in {"spanlab", "builtins", "pydantic_core"}, f"what is {type(one)} doing in a percept?"
 
 
@@ -341,11 +349,11 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
     """Every question of a session, with what the runner would have handed over; ``tamper`` may plant a leak."""
     agent = make_agent("chance")
     session = start(data, paradigm, agent, plan_session(paradigm, 2, SessionDesign(), trials=trials))
-    runner = Runner(session, agent)
+    source = TrialSource(session, agent, {})
     found: list[Example] = []
     for planned in session.plan:
-        trial = runner.compile(planned)
-        context = runner.context(planned, trial)
+        trial = source.compile(planned)
+        context = source.context(planned, trial)
         found += examples(*(tamper(trial, context) if tamper is not None else (trial, context)))
     return found
 

@@ -17,6 +17,7 @@ from spanlab.paradigms import PlannedTrial, Step, Trial, Truth, load_paradigm, p
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.record.reader import read_events
+from spanlab.sessions.strategies.taker import TrialSource
 
 
 class Pictured(BrowserParticipant):
@@ -46,7 +47,7 @@ def sent(data: Path, name: str) -> tuple[list[str], list[tuple[str, bytes]], lis
 
 def forge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every trial have another truth, whatever is shown."""
-    compile_: Callable[[Runner, PlannedTrial], Trial] = Runner.compile
+    compile_: Callable[[TrialSource, PlannedTrial], Trial] = TrialSource.compile
 
     def another(step: Step) -> Step:
         ask, random = step.percept.ask, np.random.RandomState(1)
@@ -55,11 +56,11 @@ def forge(monkeypatch: pytest.MonkeyPatch) -> None:
         others = (ask.kind.guess(random) for _ in range(100))
         return replace(step, truth=Truth(next(other for other in others if other != step.truth.answer)))
 
-    def forged(runner: Runner, planned: PlannedTrial) -> Trial:
-        trial = compile_(runner, planned)
+    def forged(source: TrialSource, planned: PlannedTrial) -> Trial:
+        trial = compile_(source, planned)
         return replace(trial, steps=tuple(map(another, trial.steps)), set_size=None)
 
-    monkeypatch.setattr(Runner, "compile", forged)
+    monkeypatch.setattr(TrialSource, "compile", forged)
 
 
 @pytest.mark.parametrize("name", ["vsr", "cd", "sfr", "digit_span", "continuous_colour", pytest.param("nback_verbal", marks=pytest.mark.slow)])

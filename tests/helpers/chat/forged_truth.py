@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spanlab.paradigms import PlannedTrial, Step, Trial, Truth
-from spanlab.sessions import Runner
+from spanlab.sessions.strategies.taker import TrialSource
 
 
 def forged(trial: Trial) -> Trial:
@@ -38,10 +38,10 @@ def forge_sessions(monkeypatch: pytest.MonkeyPatch, which: Callable[[PlannedTria
     ----------
     which : of these trials
     """
-    compile_ = Runner.compile
+    compile_ = TrialSource.compile
 
-    def compiled(runner: Runner, planned: PlannedTrial) -> Trial:
-        trial = compile_(runner, planned)
+    def compiled(source: TrialSource, planned: PlannedTrial) -> Trial:
+        trial = compile_(source, planned)
         return forged(trial) if which(planned) else trial
 
-    monkeypatch.setattr(Runner, "compile", compiled)
+    monkeypatch.setattr(TrialSource, "compile", compiled)

@@ -13,7 +13,7 @@ import numpy as np
 from lab_journey import Traveller, watch
 
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.sessions import runner
+from spanlab.sessions import trial_log
 
 
 class Person(Traveller):
@@ -48,13 +48,13 @@ class Person(Traveller):
 
 def count(person: Person) -> None:
     """Let the person know how many ordinary trials are finished."""
-    finish = runner.Runner._finish
+    finish = trial_log.SessionLog.finish
 
-    def finished(self: runner.Runner, key: str, attempt: int, steps: int) -> None:
-        finish(self, key, attempt, steps)
-        person.done += not key.startswith("p")
+    def finished(self: trial_log.SessionLog, log: trial_log.TrialLog, steps: int) -> None:
+        finish(self, log, steps)
+        person.done += not log.key.startswith("p")
 
-    runner.Runner._finish = finished  # type: ignore[method-assign]
+    trial_log.SessionLog.finish = finished  # type: ignore[method-assign]
 
 
 def main(leave_after: int, arguments: list[str]) -> None:

@@ -1,19 +1,61 @@
-"""Several trials at once in one event loop, and an end that loses none of their replies."""
+"""Trials several at once, in one event loop, and an end that loses none of their replies."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ..agents.base import Agent, ConcurrentAgent
-from ..agents.interruptions import Stopped
-from ..core.signals import ENDING, catching
+from ...agents.base import Agent, ConcurrentAgent
+from ...agents.interruptions import Stopped
+from ...core.signals import ENDING, catching
+from ...paradigms import PlannedTrial
+from ..before_trials import MachinePractice
+from ..record.reader import trial_key
+from ..trial_log import Judged
+from .taker import TrialTaker
 
 _Trial = TypeVar("_Trial")
+
+
+async def practise_and_recall(agent: ConcurrentAgent, taker: TrialTaker) -> None:
+    """Lead a machine through practice where it takes some, and through what it remembers of an earlier part of the session."""
+    session, state = taker.session, taker.state
+
+    async def practise(planned: PlannedTrial) -> list[Judged]:
+        return await (taker.recall(planned) if trial_key(True, planned.trial) in taker.log.done else taker.take(planned))
+
+    if agent.practises and taker.source.apart is not None:
+        await MachinePractice(session, agent, state.practised, taker.recorder.write).lead(session, practise, taker.source.apart)
+    if agent.remembers:
+        planned = {trial_key(False, each.trial): each for each in session.plan}
+        for key in taker.log.done:
+            if key in planned:
+                await taker.recall(planned[key])
+
+
+async def concurrently(agent: ConcurrentAgent, taker: TrialTaker, pending: Sequence[PlannedTrial], tell: Callable[[], None]) -> None:
+    """Take trials, as many at once as the agent has places for; those of one conversation in sequence."""
+
+    async def take(conversation: Sequence[PlannedTrial]) -> None:
+        for planned in conversation:
+            await taker.take_or_fail(planned)
+            tell()
+
+    await several(agent, _in_conversations(agent, pending, taker.state.failed), take)
+
+
+def _in_conversations(agent: ConcurrentAgent, pending: Sequence[PlannedTrial], failed_before: Mapping[str, str]) -> list[list[PlannedTrial]]:
+    """Group trials that must be taken in sequence: those of a block, where the agent remembers them; trials that failed before then come last."""
+    if not agent.remembers:
+        return [[planned] for planned in pending]
+    blocks: dict[int, list[PlannedTrial]] = {}
+    for planned in sorted(pending, key=lambda trial: str(trial.trial) in failed_before):
+        blocks.setdefault(planned.block, []).append(planned)
+    return [blocks[block] for block in sorted(blocks)]
 
 
 async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callable[[_Trial], Awaitable[None]]) -> None:
