@@ -1,0 +1,203 @@
+"""Comparison of models: by held-out answers, and by what a design can tell, which is simulated from the fits themselves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanlab.analysis.data import plural
+from spanlab.core import VerdictRule
+
+from .likelihood import Fit, fit, folds, held_out, limits
+from .models import Model
+from .reading import Answerer
+
+#: A design tells two models apart where each is recognised in so many of its own simulated answerers.
+RECOGNISED = 0.8
+#: A difference counts when it is larger than so many of its standard errors, and than so many log units in all: below, standard errors are
+#: not to be trusted (Sivula, Magnusson & Vehtari, 2020, arXiv:2008.10296).
+_ERRORS, _LEAST = 1.96, 4.0
+
+VERDICTS = (
+    VerdictRule(
+        name="models that a design can tell",
+        says=("This design tells … from …", "This design cannot tell … from …"),
+        rests_on="answers simulated from both fitted models in the fitted design, fitted by both, the smaller AICc taken",
+        says_no_when="one of the two is recognised in less than 80% of its own simulated answerers",
+        tests=(
+            "extensions/fitting/tests/test_comparing.py::test_a_design_that_tells_two_models_apart",
+            "extensions/fitting/tests/test_comparing.py::test_a_design_that_cannot_tell_two_models_apart",
+        ),
+    ),
+    VerdictRule(
+        name="model that predicts better",
+        says=("… predicts new answers better than …", "The answers do not decide between … and …"),
+        rests_on="log likelihoods of held-out answers under both models, in pairs: of people, or of trials of one answerer",
+        says_no_when="the difference is smaller than 1.96 of its standard errors, or than 4 log units in all",
+        tests=(
+            "extensions/fitting/tests/test_comparing.py::test_the_model_of_the_answers_predicts_better",
+            "extensions/fitting/tests/test_comparing.py::test_models_that_say_the_same_are_not_decided_between",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model fitted to an answerer.
+
+    Parameters
+    ----------
+    answerer, fit : whose answers, and what was fitted
+    ends : of each parameter both ends of its interval
+    held : log likelihood of each answer when it was held out; NaN where it could not be
+    """
+
+    answerer: Answerer
+    fit: Fit
+    ends: dict[str, tuple[float, float]]
+    held: np.ndarray
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """How a parameter comes back: correlation of planted and fitted values on the scale of the search (NaN where all were alike), median difference and median
+    size of differences in the parameter's unit, and the share of simulated answerers whose interval holds the planted value (NaN where there are none)."""
+
+    model: str
+    parameter: str
+    correlation: float
+    bias: float
+    error: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What the fitted design can tell.
+
+    Parameters
+    ----------
+    names : of the models
+    parameters : how they come back
+    aicc : of each simulated answerer (second axis) of each model (first) under each model (third)
+    """
+
+    names: tuple[str, ...]
+    parameters: tuple[Recovered, ...]
+    aicc: np.ndarray
+
+    def confusion(self) -> np.ndarray:
+        """Shares of the simulated answerers of each model (rows) that are taken for each model (columns)."""
+        best = self.aicc.argmin(2)
+        return np.stack([(best == at).mean(1) for at in range(len(self.names))], axis=1)
+
+    def recognised(self, model: int, other: int) -> float:
+        """The share of a model's simulated answerers that it fits better than the other model does."""
+        return float((self.aicc[model, :, model] < self.aicc[model, :, other]).mean())
+
+
+def fit_all(models: Sequence[Model], answerer: Answerer, seed: int) -> list[Fitted]:
+    """Fit models to an answerer, with intervals and held-out answers; all models hold out the same ones."""
+    part = folds(answerer.trials, np.random.RandomState(seed))
+    fitted = []
+    for model in models:
+        best = fit(model, answerer.trials)
+        fitted.append(Fitted(answerer, best, limits(best, answerer.trials), held_out(best, answerer.trials, part)))
+    return fitted
+
+
+def recover(
+    fitted: Sequence[Sequence[Fitted]], simulated: int, seed: int, tell: Callable[[int, int], None] = lambda done, total: None, coverage: bool = False
+) -> Recovery:
+    """Simulate the fitted design from the fitted parameters, and fit all models again.
+
+    Parameters
+    ----------
+    fitted : for each answerer the fits of the same models
+    simulated : how many answerers are simulated from each model; the fitted ones are taken in turn
+    coverage : whether simulated answerers get intervals, too
+    """
+    models = [one.fit.model for one in fitted[0]]
+    aicc = np.empty((len(models), simulated, len(models)))
+    recovered: list[Recovered] = []
+    for at, model in enumerate(models):
+        sources = [fitted[number][at] for number in _turns(len(fitted), simulated)]
+        again: list[tuple[Fit, Fit, dict[str, tuple[float, float]]]] = []
+        for number, source in enumerate(sources):
+            answers = source.fit.simulate(source.answerer.trials, np.random.RandomState([seed, at, number]))
+            fits = [fit(other, answers) for other in models]
+            aicc[at, number] = [one.aicc for one in fits]
+            again.append((source.fit, fits[at], limits(fits[at], answers) if coverage else {}))
+            tell(at * simulated + number + 1, len(models) * simulated)
+        recovered += _recovered(model.name, again)
+    return Recovery(tuple(model.name for model in models), tuple(recovered), aicc)
+
+
+def _turns(answerers: int, simulated: int) -> list[int]:
+    """Which answerer each simulated one is made from: all in turn, or evenly chosen ones."""
+    return [number % answerers if simulated >= answerers else number * answerers // simulated for number in range(simulated)]
+
+
+def _recovered(model: str, again: Sequence[tuple[Fit, Fit, dict[str, tuple[float, float]]]]) -> list[Recovered]:
+    rows: dict[str, list[tuple[float, float, float, float, float]]] = {}
+    for planted, refit, ends in again:
+        for place, name in enumerate(planted.space.names):
+            if name in refit.space.names:
+                there = refit.space.names.index(name)
+                true, found = planted.values[name], refit.values[name]
+                inside = float(ends[name][0] <= true <= ends[name][1]) if ends else math.nan
+                rows.setdefault(name, []).append((planted.at[place], refit.at[there], true, found, inside))
+    recovered = []
+    for name, values in rows.items():
+        table = np.array(values)
+        varies = len(table) > 2 and min(table[:, 0].std(), table[:, 1].std()) > 1e-6 and len(np.unique(table[:, 0])) > 2
+        off = table[:, 3] - table[:, 2]
+        correlation = float(np.corrcoef(table[:, 0], table[:, 1])[0, 1]) if varies else math.nan
+        recovered.append(Recovered(model, name, correlation, float(np.median(off)), float(np.median(np.abs(off))), float(table[:, 4].mean())))
+    return recovered
+
+
+def tells(recovery: Recovery) -> list[str]:
+    """For each two models, whether the design tells them apart."""
+    sentences = []
+    for one, other in itertools.combinations(range(len(recovery.names)), 2):
+        first, second = recovery.recognised(one, other), recovery.recognised(other, one)
+        names = recovery.names[one], recovery.names[other]
+        shares = f"of {plural(recovery.aicc.shape[1], 'simulated answerer')} of each, {first:.0%} and {second:.0%} were recognised by their AICc"
+        verb = "tells" if min(first, second) >= RECOGNISED else "cannot tell"
+        sentences.append(f"This design {verb} {names[0]} from {names[1]}: {shares}.")
+    return sentences
+
+
+def predicts(fitted: Sequence[Sequence[Fitted]], who: str) -> list[str]:
+    """For each two models, which one predicts held-out answers better: over people, or for one answerer over its trials.
+
+    Parameters
+    ----------
+    fitted : for each of some answerers the fits of the same models
+    who : what the answerers are called
+    """
+    sentences = []
+    names = [one.fit.model.name for one in fitted[0]]
+    for one, other in itertools.combinations(range(len(names)), 2):
+        if len(fitted) > 1:
+            each = np.array([np.nansum(fits[one].held - fits[other].held) for fits in fitted])
+            mean, error, unit = float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))), "each on average"
+        else:
+            both = fitted[0][one].held - fitted[0][other].held
+            known = np.isfinite(both)
+            _, trial = np.unique(fitted[0][one].answerer.trials.trial[known], return_inverse=True)
+            each = np.bincount(trial.ravel(), weights=both[known])
+            mean, error, unit = float(each.sum()), float(each.std(ddof=1) * math.sqrt(len(each))) if len(each) > 1 else math.inf, "in all"
+        size = f"{abs(mean):.1f} ± {error:.1f} log units {unit}, {'people' if len(fitted) > 1 else 'trials'} as units"
+        better, worse = (names[one], names[other]) if mean > 0 else (names[other], names[one])
+        if abs(mean) > _ERRORS * error and abs(mean) * len(fitted) > _LEAST:
+            sentences.append(f"{who}: {better} predicts new answers better than {worse} ({size}).")
+        else:
+            sentences.append(f"{who}: The answers do not decide between {names[one]} and {names[other]} ({size}).")
+    return sentences

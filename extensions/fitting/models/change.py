@@ -1,0 +1,125 @@
+"""Slots and resources in change detection: is a whole display the same as before?"""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import i0e, ive
+
+from ..trials import Trials, Values
+from .model import Discrete, Parameter
+from .report import CAPACITY, POWER, PRECISION, TAU, kappa_of
+
+#: Harmonics of the distribution of differences, and the fixed precisions that stand for a gamma distribution.
+_HARMONICS = np.arange(1, 65)
+_PRECISIONS = np.exp(np.linspace(np.log(1e-6), np.log(1e3), 415))
+
+
+class _Change(Discrete):
+    kinds = ("change",)
+
+    def refusal(self, trials: Trials) -> str:
+        """See :meth:`.Model.refusal`."""
+        return "" if trials.levels == 2 else "it says nothing of ratings"
+
+
+class ChangeSlots(_Change):
+    """The changed item is held in a slot and known to have changed, or the answer is guessed."""
+
+    name = "slots"
+    title = "slots"
+    source = "Pashler (1988), Perception & Psychophysics 44, 369-378"
+
+    def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
+        """Capacity and guessing."""
+        return CAPACITY, Parameter("guess", "share of changes among guesses", "", 0.001, 0.999, 0.3, 0.8, "logit")
+
+    def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
+        """Same and different."""
+        held = np.minimum(1.0, np.asarray(values["k"]) / trials.load) * (trials.beside["signal"] == 1)
+        different = held + (1 - held) * values["guess"]
+        return np.column_stack([1 - different, different])
+
+
+class _Differences(_Change):
+    """Every item is compared with a noisy memory of itself; a change is said where the largest difference is above a criterion.
+
+    The difference of two noisy values is a Fourier series: its coefficients are products of those of both.
+    """
+
+    ours = (
+        "Both displays are noisy. The rule is the largest difference (Wilken & Ma, 2004, Journal of Vision 4(12):11), not the optimal one. "
+        "Every change is taken as half the circle, the largest there is."
+    )
+
+    def _criterion(self) -> Parameter:
+        return Parameter("criterion", "difference from which on a change is said", "degrees of the circle", 5.0, 175.0, 70.0, 0.4, "log")
+
+    @abstractmethod
+    def coefficients(self, values: Values, load: int) -> np.ndarray:
+        """Mean resultant lengths of a memory's harmonics."""
+
+    def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
+        """Same and different."""
+        criterion = np.radians(float(values["criterion"]))
+        same = np.empty(len(trials))
+        weights = 2 / np.pi * np.sin(_HARMONICS * criterion) / _HARMONICS
+        for load, rows in trials.by_load.items():
+            squares = weights * self.coefficients(values, load) ** 2
+            unchanged = np.clip(criterion / np.pi + squares.sum(), 0, 1)
+            sizes = trials.beside["size"][rows]
+            changed = np.clip(criterion / np.pi + np.cos(np.multiply.outer(sizes, _HARMONICS)) @ squares, 0, 1)
+            same[rows] = unchanged ** (load - 1) * np.where(trials.beside["signal"][rows] == 1, changed, unchanged)
+        return np.column_stack([same, 1 - same])
+
+
+class ChangeResource(_Differences):
+    """All items share a resource equally."""
+
+    name = "resource"
+    title = "equal resource"
+    source = "Wilken & Ma (2004), Journal of Vision 4(12):11"
+
+    def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
+        """Precision, its power, and the criterion."""
+        return PRECISION, POWER, self._criterion()
+
+    def coefficients(self, values: Values, load: int) -> np.ndarray:
+        """Those of one von Mises distribution."""
+        return _interpolated()(np.log(float(values["precision"]) * load ** -float(values["power"])))
+
+
+@functools.cache
+def _harmonics_of_precisions() -> np.ndarray:
+    """The harmonics (rows) of von Mises distributions of the fixed precisions (columns)."""
+    kappas = kappa_of(_PRECISIONS)
+    return ive(_HARMONICS[:, None], kappas) / i0e(kappas)
+
+
+@functools.cache
+def _interpolated() -> CubicSpline:
+    return CubicSpline(np.log(_PRECISIONS), _harmonics_of_precisions().T)
+
+
+class ChangeVariable(_Differences):
+    """Precision varies from item to item and display to display by a gamma distribution."""
+
+    name = "vp"
+    title = "variable precision"
+    source = "Keshvari, van den Berg & Ma (2013), PLoS Computational Biology 9, e1002927"
+
+    def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
+        """Mean precision, its power and spread, and the criterion."""
+        return PRECISION, POWER, TAU, self._criterion()
+
+    def coefficients(self, values: Values, load: int) -> np.ndarray:
+        """Means over the gamma distribution; the trapezoidal rule in ln J."""
+        tau = float(values["tau"])
+        shape = float(values["precision"]) * load ** -float(values["power"]) / tau
+        scaled = _PRECISIONS / tau
+        weights = shape * np.log(scaled) - scaled
+        weights = np.exp(weights - weights.max())
+        return _harmonics_of_precisions() @ weights / weights.sum()

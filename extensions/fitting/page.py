@@ -1,0 +1,57 @@
+"""The files of ``spanlab fit -o``: tables, pictures, and one page that has them all and opens offline."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+
+from spanlab.analysis.figures import save_as
+from spanlab.core import SpanLabError, __version__, write_whole
+
+from .picture import curves_picture, parameters_picture
+from .study import Study
+
+#: Answerers of a group that tables list one by one.
+_MOST = 40
+
+
+def write(studies: Sequence[Study], folder: Path) -> list[Path]:
+    """Write all files of some fits.
+
+    Returns
+    -------
+    their paths
+
+    Raises
+    ------
+    SpanLabError
+        when they cannot be written.
+    """
+    import jinja2
+    import pandas as pd
+
+    pictures = {}
+    paths = []
+    for study in studies:
+        for name, spec in (("parameters", parameters_picture(study)), ("curves", curves_picture(study))):
+            path = save_as(spec, folder / f"{study.paradigm}-{name}.svg")
+            paths += [path, save_as(spec, folder / f"{study.paradigm}-{name}.pdf")]
+            pictures[study.paradigm, name] = base64.b64encode(path.read_bytes()).decode()
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8"))
+    css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
+    models = dict.fromkeys(one.fit.model for study in studies for one in study.fitted[0])
+    page = template.render(studies=studies, models=models, pictures=pictures, css=css, version=__version__, most=_MOST)
+    fits = pd.DataFrame([row for study in studies for row in study.rows()])
+    recovery = pd.DataFrame([{"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in (("fit.csv", fits.to_csv(index=False)), ("recovery.csv", recovery.to_csv(index=False)), ("fit.html", page)):
+            write_whole(folder / name, text.encode())
+            paths.append(folder / name)
+    except OSError as error:
+        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
+    return paths

@@ -1,0 +1,185 @@
+"""Answers of people and machines from the response table, each kind as its models need them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spanlab.analysis.data import plural
+from spanlab.analysis.effects import question_of
+from spanlab.analysis.nback import published_blocks
+from spanlab.core import SpanLabError, kind_named
+
+from .trials import Trials, given_before
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spanlab.analysis.data import Data
+
+#: In place of data: the answers of language models that the N-back study published.
+PUBLISHED = "published:nback"
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """The answers of one person or machine in one paradigm.
+
+    Parameters
+    ----------
+    name : the person's identifier, or the machine's name
+    person : whether it is a person
+    """
+
+    paradigm: str
+    name: str
+    person: bool
+    trials: Trials
+
+
+def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
+    """Everybody whose answers are of a kind that models can be fitted to.
+
+    Returns
+    -------
+    (answerers, sentences on what was left out)
+
+    Raises
+    ------
+    SpanLabError
+        when there are no such answers.
+    """
+    everybody: list[Answerer] = []
+    notes: list[str] = []
+    for paradigm, part in data.scored.parts.items():
+        items = part.items
+        answered = items["outcome"].eq("answered").to_numpy() if "outcome" in items.columns else np.ones(len(items), bool)
+        if not answered.all():
+            notes.append(f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: models are of answers.")
+        try:
+            everybody += _of_paradigm(items[answered], paradigm, notes)
+        except SpanLabError as error:
+            notes.append(f"{paradigm} is left out: {error}.")
+    if not everybody:
+        raise SpanLabError("no answers that a model can be fitted to. " + " ".join(notes))
+    return everybody, notes
+
+
+def _of_paradigm(items: pd.DataFrame, paradigm: str, notes: list[str]) -> list[Answerer]:
+    """The answerers of a paradigm; the kind of its answers follows from its columns."""
+    read = _reader(items, paradigm)
+    everybody = []
+    who = items["participant"].where(items["agent_kind"].map(lambda kind: kind_named(str(kind)).person), items["agent"])
+    for (kind, name), rows in items.groupby([items["agent_kind"], who.astype(str)], sort=True, observed=True):
+        trials = read(rows)
+        if len(trials):
+            everybody.append(Answerer(paradigm, str(name), kind_named(str(kind)).person, trials))
+        else:
+            notes.append(f"{paradigm}: {name} has no list that was asked for as a whole.")
+    return everybody
+
+
+def _reader(items: pd.DataFrame, paradigm: str) -> Any:
+    """What reads the answers of somebody in a paradigm."""
+    if "error" in items.columns and items["error"].notna().any():
+        return _report
+    try:
+        words, sensitivity = question_of(items, (), paradigm, "model")
+    except SpanLabError:
+        words, sensitivity = ("", ""), None
+    if sensitivity is None:
+        if items["serial_position"].isna().all():
+            raise SpanLabError("its answers are neither on a circle, nor yes or no, nor lists in order")
+        once = not items.duplicated(["unit_trial", "answer"]).any()
+        return lambda rows: _order(rows, once)
+    if sensitivity.kind != "detection":
+        raise SpanLabError("models of yes-no questions are not for choices between two sides")
+    confidence = items["confidence"] if "confidence" in items.columns else None
+    ratings = np.unique(confidence.dropna()) if confidence is not None else np.array([])
+    return lambda rows: _detection(rows, words, ratings)
+
+
+def _decoded(column: pd.Series) -> np.ndarray:
+    """Values that stand in a column as JSON text."""
+    values = {text: json.loads(text) if isinstance(text, str) and text else None for text in column.unique()}
+    return np.array([values[text] for text in column], dtype=object)
+
+
+def _load(rows: pd.DataFrame) -> np.ndarray:
+    """Set size, else list length, else 1."""
+    return rows["set_size"].fillna(rows["list_length"]).fillna(1).to_numpy(int)
+
+
+def _report(rows: pd.DataFrame) -> Trials:
+    """Errors, and the other items' values around the target, in radians of the whole circle."""
+    turn = 2 * np.pi / rows["period"].to_numpy(float)
+    width = int(_load(rows).max()) - 1
+    others = np.full((len(rows), max(width, 0)), np.nan)
+    targets = _decoded(rows["correct_answer"])
+    if "non_targets" in rows.columns:
+        for row, values in enumerate(_decoded(rows["non_targets"])):
+            shown = np.asarray(values if values is not None else [], float)
+            others[row, : len(shown)] = (shown - float(targets[row])) * turn[row]
+    errors = np.angle(np.exp(1j * rows["error"].to_numpy(float) * turn))
+    return Trials("report", _load(rows), rows["unit_trial"].to_numpy(int), errors, {"others": others})
+
+
+def _detection(rows: pd.DataFrame, words: tuple[str, str], ratings: np.ndarray) -> Trials:
+    """Whether there was a signal, and how sure one was that there was."""
+    signal = _decoded(rows["correct_answer"]) == words[0]
+    said = signal == (rows["correct"].to_numpy(float) == 1)
+    answer, levels = said.astype(int), 2
+    if len(ratings):
+        rated = rows["confidence"].notna().to_numpy()
+        rows, signal, said = rows[rated], signal[rated], said[rated]
+        sure = np.searchsorted(ratings, rows["confidence"].to_numpy(float))
+        levels = 2 * len(ratings)
+        answer = np.where(said, len(ratings) + sure, len(ratings) - 1 - sure)
+    beside = {"signal": signal.astype(int), "size": np.full(len(rows), np.pi)}
+    kind = "change" if words == ("different", "same") and rows["set_size"].notna().all() else "detection"
+    return Trials(kind, _load(rows), rows["unit_trial"].to_numpy(int), answer, beside, levels)
+
+
+def _order(rows: pd.DataFrame, once: bool) -> Trials:
+    """Which item of the list was given; only lists that were asked for as a whole, and have no item twice.
+
+    Parameters
+    ----------
+    once : whether nothing may be given twice in a trial: nobody ever did
+    """
+    output = rows["output_position"] if "output_position" in rows.columns else rows["ask"]
+    rows = rows[rows["serial_position"].notna()].assign(_output=output.fillna(rows["ask"]).astype(float))
+    rows = rows.sort_values(["unit_trial", "_output"], kind="stable")
+    right, given = _decoded(rows["correct_answer"]), _decoded(rows["answer"])
+    position = rows["serial_position"].to_numpy(int)
+    load, trial = _load(rows.assign(set_size=np.nan)), rows["unit_trial"].to_numpy(int)
+    answer, whole = np.zeros(len(rows), int), np.zeros(len(rows), bool)
+    stage = np.zeros(len(rows), int)
+    for number in np.unique(trial):
+        at = np.flatnonzero(trial == number)
+        items = {json.dumps(right[row]): int(position[row]) for row in at}
+        if len(items) == len(at) == load[at[0]] and set(position[at]) == set(range(1, len(at) + 1)):
+            whole[at], stage[at] = True, np.arange(len(at))
+            answer[at] = [items.get(json.dumps(given[row]), 0) for row in at]
+    options = np.maximum(np.round(1 / rows["chance"].to_numpy(float)), load).astype(int)
+    beside = {"position": position, "stage": stage, "options": options, "once": np.full(len(rows), int(once))}
+    beside["given"] = given_before(trial, answer, int(load.max(initial=1)))
+    return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole))
+
+
+def published(variants: Sequence[str] = ()) -> list[Answerer]:
+    """The published N-back answers of language models, from the counts of their blocks: each variant is a paradigm, n the load."""
+    everybody = []
+    for (variant, model), blocks in published_blocks().groupby(["variant", "model"], sort=True):
+        if variants and variant not in variants:
+            continue
+        counts = blocks[["hits", "misses", "false_alarms", "correct_rejections"]].to_numpy(int)
+        row, cell = np.divmod(np.repeat(np.arange(counts.size), counts.ravel()), 4)
+        load = blocks["n"].to_numpy(int)[row]
+        signal, answer = (cell < 2).astype(int), np.isin(cell, (0, 2)).astype(int)
+        everybody.append(Answerer(str(variant), str(model), False, Trials("detection", load, row, answer, {"signal": signal})))
+    return everybody

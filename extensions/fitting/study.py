@@ -1,0 +1,154 @@
+"""Models fitted to everybody in a paradigm, with recovery, as tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spanlab.analysis.data import plural
+from spanlab.core import SpanLabError
+
+from .comparing import Fitted, Recovery, fit_all, predicts, recover, tells
+from .likelihood import single_thread
+from .models import MODELS, Model, models_named
+from .reading import Answerer
+
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Models fitted to everybody in a paradigm.
+
+    Parameters
+    ----------
+    paradigm : its name
+    fitted : for each answerer the fits of the same models
+    recovery : what the design can tell
+    notes : models that could not be fitted to such answers, in sentences
+    """
+
+    paradigm: str
+    fitted: tuple[tuple[Fitted, ...], ...]
+    recovery: Recovery
+    notes: tuple[str, ...]
+
+    @property
+    def groups(self) -> dict[str, tuple[tuple[Fitted, ...], ...]]:
+        """All people together, and each machine."""
+        people = tuple(fits for fits in self.fitted if fits[0].answerer.person)
+        machines = {fits[0].answerer.name: (fits,) for fits in self.fitted if not fits[0].answerer.person}
+        return ({plural(len(people), "person", "people"): people} if people else {}) | machines
+
+    @property
+    def described(self) -> str:
+        """Who answered how much."""
+        counts = [len(fits[0].answerer.trials) for fits in self.fitted]
+        each = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
+        said = f"{', '.join(f'{group}' for group in self.groups)}; {each} answers each"
+        return " ".join([f"{said}.", *self.notes])
+
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each parameter of each fit."""
+        return [
+            {
+                **{"paradigm": self.paradigm, "answerer": one.answerer.name, "person": one.answerer.person, "model": one.fit.model.name},
+                **{"parameter": name, "unit": parameter.unit, "value": value, "low": one.ends[name][0], "high": one.ends[name][1]},
+                **{"answers": one.fit.answers, "log_likelihood": one.fit.log_likelihood, "aicc": one.fit.aicc, "bic": one.fit.bic},
+                **{"held_out": float(np.nansum(one.held)), "agent": one.fit.agent()},
+            }
+            for fits in self.fitted
+            for one in fits
+            for (name, value), (parameter, _) in zip(one.fit.values.items(), one.fit.space.places, strict=True)
+        ]
+
+    def parameter_table(self, most: int) -> Table:
+        """Parameters with intervals of 95%; of groups of more than ``most`` the median and the middle half."""
+        rows: list[tuple[str, ...]] = []
+        for group, members in self.groups.items():
+            listed = members if len(members) <= most else ()
+            for fits in listed:
+                for one in fits:
+                    ends = ", ".join(f"{name} {value:.3g} ({one.ends[name][0]:.3g} to {one.ends[name][1]:.3g})" for name, value in one.fit.values.items())
+                    rows.append((one.answerer.name, one.fit.model.name, ends))
+            if not listed:
+                for same in zip(*members, strict=True):
+                    names = dict.fromkeys(name for one in same for name in one.fit.values)
+                    quarters = {name: np.quantile([one.fit.values[name] for one in same if name in one.fit.values], (0.5, 0.25, 0.75)) for name in names}
+                    said = ", ".join(f"{name} {middle:.3g} (middle half {low:.3g} to {high:.3g})" for name, (middle, low, high) in quarters.items())
+                    rows.append((group, same[0].fit.model.name, said))
+        return ("answerer", "model", "parameters (95% intervals)"), rows
+
+    def criteria_table(self, most: int) -> Table:
+        """Criteria and held-out answers of each fit; of groups of more than ``most`` their sums."""
+        rows = []
+        for group, members in self.groups.items():
+            named = [(fits[0].answerer.name, (fits,)) for fits in members] if len(members) <= most else [(group, members)]
+            for name, some in named:
+                for same in zip(*some, strict=True):
+                    sums = [sum(one.fit.log_likelihood for one in same), sum(one.fit.aicc for one in same), sum(one.fit.bic for one in same)]
+                    held = sum(float(np.nansum(one.held)) for one in same)
+                    rows.append((name, same[0].fit.model.name, *(f"{number:.1f}" for number in (*sums, held))))
+        return ("answerer", "model", "log likelihood", "AICc", "BIC", "held out"), rows
+
+    def recovery_table(self) -> Table:
+        """How parameters come back."""
+        rows = [
+            (one.model, one.parameter, "" if np.isnan(one.correlation) else f"{one.correlation:.2f}", f"{one.bias:+.2g}", f"{one.error:.2g}")
+            for one in self.recovery.parameters
+        ]
+        return ("model", "parameter", "r of planted and fitted", "median difference", "median error"), rows
+
+    def confusion_table(self) -> Table:
+        """Which model is taken for which, by the AICc."""
+        names = self.recovery.names
+        rows = [(f"simulated from {name}", *(f"{share:.0%}" for share in line)) for name, line in zip(names, self.recovery.confusion(), strict=True)]
+        return ("taken for (smallest AICc)", *names), rows
+
+    def predictions(self) -> list[str]:
+        """Which model predicts held-out answers better, for people and each machine."""
+        if len(self.recovery.names) < 2:
+            return ["One model alone: nothing to compare it with."]
+        return [sentence for group, members in self.groups.items() for sentence in predicts(members, group)]
+
+    def tells(self) -> list[str]:
+        """Whether the design tells the models apart."""
+        return tells(self.recovery)
+
+    def agents(self) -> list[str]:
+        """The agents of the first answerer's fits."""
+        return [one.fit.agent() for one in self.fitted[0]]
+
+
+def study(everybody: Sequence[Answerer], names: Sequence[str], simulated: int, seed: int, tell: Callable[[int, int], None] = lambda done, total: None) -> Study:
+    """Fit models to everybody in a paradigm, and simulate what the design can tell.
+
+    Raises
+    ------
+    SpanLabError
+        when no model was named, or none is of such answers.
+    """
+    kind = everybody[0].trials.kind
+    fitting = [model for name in dict.fromkeys(names) for model in models_named(name, kind)]
+    refusals = {model: next(filter(None, (model.refusal(one.trials) for one in everybody)), "") for model in fitting}
+    models = [model for model in fitting if not refusals[model]]
+    notes = [f"{model.name} is left out: {refusal}." for model, refusal in refusals.items() if refusal]
+    if not models:
+        paradigm = everybody[0].paradigm
+        raise SpanLabError(f"no model for the answers of {paradigm} ({kind}): --model takes {_fitting(everybody)}. {' '.join(notes)}".strip())
+    total = len(everybody) + simulated * len(models)
+    fitted = []
+    with single_thread():
+        for number, answerer in enumerate(everybody):
+            fitted.append(tuple(fit_all(models, answerer, seed)))
+            tell(number + 1, total)
+        recovery = recover(fitted, simulated, seed, lambda done, _: tell(len(everybody) + done, total))
+    return Study(everybody[0].paradigm, tuple(fitted), recovery, tuple(notes))
+
+
+def _fitting(everybody: Sequence[Answerer]) -> str:
+    """The names of the models that fit such answers."""
+    fitting: list[Model] = [model for model in MODELS if everybody[0].trials.kind in model.kinds]
+    return ", ".join(model.name for model in fitting if not any(model.refusal(one.trials) for one in everybody))

@@ -1,0 +1,69 @@
+"""What is said of models: which one predicts better, and which ones a design can tell, each with a planted case of the opposite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from fitting_designs import design
+
+from spanlab.extensions.fitting.comparing import Fitted, fit_all, predicts, recover, tells
+from spanlab.extensions.fitting.likelihood import Space
+from spanlab.extensions.fitting.models import models_named
+from spanlab.extensions.fitting.reading import Answerer
+from spanlab.extensions.fitting.trials import Kind
+
+
+def fitted(kind: Kind, names: Sequence[str], count: int, people: int = 1, **values: float) -> list[list[Fitted]]:
+    """Models fitted to answers that the first of them gave with these parameters."""
+    models = [model for name in names for model in models_named(name, kind)]
+    everybody = []
+    for person in range(people):
+        trials = design(kind, count, seed=person)
+        space = Space.of(models[0], trials)
+        answers = models[0].draw(space.values(space.point(values), trials), trials, np.random.RandomState([7, person]))
+        everybody.append(fit_all(models, Answerer("planted", f"P{person}", True, trials.answered(answers)), seed=1))
+    return everybody
+
+
+def test_a_design_that_tells_two_models_apart() -> None:
+    recovery = recover(fitted("report", ("slots", "resource"), 200, k=2.0, sd=18.0), 10, seed=1)
+    assert np.diag(recovery.confusion()).min() >= 0.9
+    assert tells(recovery) == ["This design tells slots from resource: of 10 simulated answerers of each, 100% and 100% were recognised by their AICc."]
+
+
+def test_a_design_that_cannot_tell_two_models_apart() -> None:
+    recovery = recover(fitted("detection", ("sdt-shared", "threshold"), 45, d=1.5, criterion=0.0), 20, seed=1)
+    (said,) = tells(recovery)
+    assert said.startswith("This design cannot tell sdt-shared from threshold: of 20 simulated answerers of each, ")
+    assert min(recovery.recognised(0, 1), recovery.recognised(1, 0)) < 0.8
+
+
+@pytest.mark.parametrize("people", [1, 4])
+def test_the_model_of_the_answers_predicts_better(people: int) -> None:
+    (said,) = predicts(fitted("report", ("slots", "resource"), 240, people, k=2.0, sd=18.0), "who")
+    assert said.startswith("who: slots predicts new answers better than resource (")
+    assert ("people as units" in said) is (people > 1)
+    (turned,) = predicts(fitted("report", ("resource", "slots"), 240, people, precision=10.0, power=1.2), "who")
+    assert turned.startswith("who: resource predicts new answers better than slots (")
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
+    """At one load, a criterion for each load and one for all are the same; and at few answers, much is alike."""
+    fits = fitted("detection", ("sdt-shared", "threshold"), 60, people, d=1.5, criterion=0.0)
+    (said,) = predicts(fits, "who")
+    assert said.startswith("who: The answers do not decide between sdt-shared and threshold (")
+    twice = [[one[0], one[0]] for one in fits]
+    assert predicts(twice, "who")[0].startswith("who: The answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units")
+
+
+def test_planted_parameters_of_different_people_come_back() -> None:
+    fits = [one for k in (1.5, 2.5, 4.0) for one in fitted("report", ("slots",), 200, k=k, sd=18.0)]
+    recovery = recover(fits, 12, seed=2, coverage=True)
+    capacity, sd = recovery.parameters
+    assert (capacity.parameter, sd.parameter) == ("k", "sd")
+    assert capacity.correlation > 0.9
+    assert abs(capacity.bias) < capacity.error < 0.4
+    assert capacity.coverage > 0.6
