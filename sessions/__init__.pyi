@@ -1,5 +1,9 @@
 from .agent_checks import settings_hash as settings_hash
 from .before_trials import walk as walk
+from .beginning import Request as Request
+from .beginning import begin as begin
+from .beginning import session_stem as session_stem
+from .beginning import try_out as try_out
 from .chosen_trials import ChosenTrials as ChosenTrials
 from .chosen_trials import choose_trials as choose_trials
 from .chosen_trials import plan_trials as plan_trials
@@ -25,15 +29,11 @@ from .record.reader import read_session as read_session
 from .replaying import TakenTrial as TakenTrial
 from .replaying import taken_trials as taken_trials
 from .runner import Runner as Runner
-from .session import Request as Request
 from .session import Session as Session
-from .session import begin as begin
 from .session import brief as brief
 from .session import complete as complete
 from .session import reopen as reopen
 from .session import same_trials as same_trials
-from .session import session_stem as session_stem
-from .session import try_out as try_out
 from .session import utc_now as utc_now
 from .session import write_info as write_info
 from .trial_log import Judged as Judged

@@ -11,8 +11,9 @@ from ..core.errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
 from ..paradigms.pairing import paired_plan
 from ..paradigms.trials_file import TrialsFile, plan_given
+from .beginning import Request
 from .record.reader import seed_independent
-from .session import Request, same_trials
+from .session import same_trials
 
 
 @dataclass(frozen=True, slots=True)

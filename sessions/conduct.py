@@ -21,6 +21,7 @@ from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
 from ..paradigms import network_tasks
 from ..paradigms.compile import one_of_each
+from .beginning import Request, begin, try_out
 from .chosen_trials import ChosenTrials
 from .costs import SessionLedger, SessionOutlook, estimate_session, write_account
 from .file_copies import FOLDERS
@@ -30,7 +31,7 @@ from .record.events import Event
 from .record.reader import finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
 from .runner import Progress, Runner
-from .session import Request, Session, begin, try_out, write_info
+from .session import Session, write_info
 
 VERDICTS = (
     VerdictRule(

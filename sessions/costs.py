@@ -15,10 +15,11 @@ from ..core.errors import SpanLabError
 from ..paradigms import Paradigm, PlannedTrial
 from ..paradigms.identity import canonical
 from .before_trials import apart_for, with_examples
+from .beginning import Request, SessionPlan, practises
 from .record.events import Event
 from .record.reader import failed_trials, read_events, read_session
 from .record.transcript_file import read_transcript, replies_by_trial
-from .session import Request, brief, practice_of, write_info
+from .session import brief, write_info
 
 #: an estimate looks at so many kinds of trials at most, evenly taken from all
 _MOST_KINDS = 60
@@ -38,7 +39,7 @@ class SessionOutlook:
         self.paradigm = paradigm.name
         self.adaptive = any(trial.varies for trial in planned)
         self._remembers = isinstance(agent, ConcurrentAgent) and agent.remembers
-        self._practice = practice_of(paradigm, agent, planned, request)
+        self._practice = SessionPlan(paradigm, agent, planned, request).practice if practises(agent) else ()
         self.rounds = paradigm.practice.at_most if paradigm.practice is not None and self._practice else 0
 
     @cached_property

@@ -18,10 +18,11 @@ from ..core.errors import SpanLabError
 from ..core.locale import languages
 from ..paradigms import Generator, Trial, load_paradigm
 from ..paradigms.identity import MAX_MASTER_SEED, digest
+from .beginning import Request, begin, session_stem
 from .chosen_trials import pair_trials, plan_trials
 from .key_mapping import KeySetting, key_request
 from .record.reader import sessions_below
-from .session import Request, Session, begin, session_stem
+from .session import Session
 from .triggers import trigger_request
 
 #: seeds of first sessions in studies with a seed are below this one, and follow from the participant's number; all others are from here on

@@ -1,47 +1,36 @@
-"""Beginning a session and coming back to it: the folder and its ``session.json``."""
+"""Sessions: the folder, its ``session.json``, and coming back to them."""
 
 from __future__ import annotations
 
-import platform
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, Sentences, TrialContext, WindowAgent
+import numpy as np
+
+from ..agents.base import Agent, Sentences, TrialContext
 from ..core.agent_kinds import kind_named
-from ..core.atomic_files import first_free_folder, only_writer, write_json
-from ..core.errors import SpanLabError, UnwritableError
+from ..core.atomic_files import only_writer, write_json
+from ..core.errors import SpanLabError
 from ..core.json_values import as_object
-from ..paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice, resolve_levels
-from ..paradigms.compile import one_of_each
-from ..paradigms.design import staircase_rule
+from ..paradigms import AnswerKeys, Paradigm, PlannedTrial, Trial, load_paradigm, paradigm_from_data, plan_practice
+from ..paradigms.identity import canonical, trial_seed
 from ..paradigms.language.component_spec import filled
 from ..paradigms.language.diagnostics import listed
 from ..paradigms.language.extends import in_library, own_hash
 from ..paradigms.language.schema import SessionDesign
-from ..paradigms.network_view import is_model_step
-from ..paradigms.practice_levels import LevelsInUse, chosen_levels, levels_in_use, practice_levels
-from ..paradigms.responses import ResponseKind
-from ..paradigms.score_check import probe_trial
-from ..paradigms.translation import illegible
-from ..paradigms.triggers import Triggers, read_triggers, unanswerable
-from ..stimuli import Stimulus
-from .agent_checks import settings_hash, settings_of
-from .compact_plan import compacted, expanded
-from .file_copies import changed_files, copy_files, use_copies
-from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
-from .record.reader import FORMAT_VERSION, read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
+from ..paradigms.practice_levels import LevelsInUse, levels_in_use
+from ..paradigms.triggers import Triggers, read_triggers
+from .file_copies import changed_files, use_copies
+from .key_mapping import answer_keys
+from .record.reader import read_events, read_session, streams_of, trial_key, trials_left, trials_taken, write_responses
 from .record.session_files import PARTS, parts_missing
 from .record.session_info import OF_SOME_TRIALS
-from .sent import sentences_of
-
-#: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
-_ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2
-_PACKAGES = ("numpy", "pillow", "psychopy", "torch", "openai")
 
 
 def utc_now() -> str:
@@ -72,13 +61,13 @@ class Session:
     @property
     def stairs(self) -> list[PlannedTrial]:
         """The possible trials of an adaptive session, one at each level."""
-        return _stairs(self.plan[0], self.info.get("adaptive"))
+        return stairs_of(self.plan[0], self.info.get("adaptive"))
 
     @property
     def may_come(self) -> list[PlannedTrial]:
         """All possible trials; those of an adaptive session at every level."""
         rule = self.info.get("adaptive")
-        return [*self.plan] if rule is None else [stair for planned in self.plan for stair in _stairs(planned, rule)]
+        return [*self.plan] if rule is None else [stair for planned in self.plan for stair in stairs_of(planned, rule)]
 
     @property
     def design(self) -> SessionDesign:
@@ -106,37 +95,6 @@ class Session:
         """The keys with which the participant answers, and their names."""
         words: Mapping[str, str] = self.paradigm.translations.get(self.info["language"], {}) if kind_named(self.info["agent_kind"]).at_window else {}
         return replace(answer_keys(self.info.get("keys")), words=words)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The request for a new session.
-
-    Parameters
-    ----------
-    seed : of the session
-    generator : corrected or published
-    participant : identifier of the person, empty for machines
-    design : name of the design, for the record
-    language : of the instructions
-    pilot : whether the data are pilot data
-    practice : whether people get practice first
-    levels : levels of some factors that were chosen for this session, as the plan was told: practice and examples keep to them; None = as the plan has them
-    like : the session whose trials these are, when it is so
-    source : the paradigm's name or file, to find it again
-    """
-
-    seed: int = 1
-    generator: Generator = "corrected"
-    participant: str = ""
-    design: str = ""
-    language: str = "en"
-    pilot: bool = False
-    practice: bool = False
-    levels: Mapping[str, Any] | None = None
-    like: str = ""
-    source: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def instructions_for(agent: Agent, paradigm: Paradigm, language: str, levels: Mapping[str, Any]) -> str:
@@ -181,194 +139,14 @@ def brief(
     return replace(context, prompts=prompts, questionnaire=paradigm.is_questionnaire)
 
 
-def begin(
-    data: Path,
-    paradigm: Paradigm,
-    agent: Agent,
-    plan: Sequence[PlannedTrial],
-    request: Request,
-    now: Callable[[], str] = utc_now,
-    names_in_use: Collection[str] = (),
-) -> Session:
-    """Make the folder of a new session, never one that exists.
-
-    Parameters
-    ----------
-    data : folder for sessions
-    names_in_use : names that the folder must not have, although there is none of that name in ``data``
-
-    Raises
-    ------
-    SpanLabError
-        when the folder cannot be written, or the paradigm has no instructions in the language.
-    """
-    if request.language not in paradigm.instructions:
-        raise SpanLabError(f"{paradigm.name} has no instructions in '{request.language}'; there are {', '.join(paradigm.instructions)}")
-    if not plan:
-        raise SpanLabError("no trials to run")
-    request = replace(request, practice=request.practice or practises(agent))
-    kinds = try_out(paradigm, agent, plan, request)
-    instructions = instructions_for(agent, paradigm, request.language, resolve_levels(paradigm, plan[0].levels, plan[0].seed))
-    agent.ready()
-    settings, rule = settings_of(agent), staircase_rule(paradigm, request.design, plan)
-    info: dict[str, Any] = {
-        "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
-        "session": "",
-        "participant": request.participant,
-        "agent_kind": agent.kind.name,
-        "agent": agent.name,
-        "oracle": agent.kind.oracle,
-        "agent_settings": settings,
-        "agent_settings_hash": settings_hash(agent),
-        "label": settings.get("label", ""),
-        "paradigm": paradigm.name,
-        "paradigm_version": paradigm.version,
-        "paradigm_hash": paradigm.hash,
-        "paradigm_title": paradigm.title,
-        "paradigm_source": request.source or paradigm.name,
-        **_of_own_file(request.source),
-        "human": paradigm.source.human,
-        "generator": request.generator,
-        "streams": paradigm.streams,
-        "seed": request.seed,
-        "design": request.design,
-        "language": request.language,
-        # as told before the first trial; they may change with the levels of factors
-        "instructions": instructions,
-        "pilot": request.pilot,
-        "practice": request.practice,
-        "like": request.like,
-        "created": now(),
-        "versions": _versions(),
-        **request.extra,
-        **_levels_of_people(paradigm, agent, plan, request),
-        **sentences_of(agent, paradigm, (*_stairs(plan[0], rule), *plan, *practice_of(paradigm, agent, plan, request)), request.generator, request.language),
-        **_score_fields(kinds),
-        **({} if rule is None else {"adaptive": rule}),
-        **({"quiz": paradigm.quiz.to_record()} if paradigm.quiz is not None and agent.kind.at_window else {}),
-        "plan": (compacted(plan, request.seed) if PARTS in request.extra else None) or [_planned(trial) for trial in plan],
-        "paradigm_data": paradigm.data,
-    }
-
-    def fill(folder: Path, name: str) -> None:
-        copy_files(folder, paradigm)
-        info["session"] = name
-        write_info(folder, info)
-
-    names = _names(session_stem(paradigm.name, request.participant or agent.name, request.seed))
-    try:
-        folder = first_free_folder(data, (name for name in names if name not in names_in_use), fill)
-    except UnwritableError as error:
-        raise UnwritableError(f"{error}; choose another folder with --data") from None
-    return Session(folder, paradigm, tuple(plan), info)
-
-
-def _in_use(paradigm: Paradigm, plan: Sequence[PlannedTrial], request: Request) -> LevelsInUse:
-    """The levels of the session, and which of them were chosen for it."""
-    design = design_of(paradigm, request.design)
-    return levels_in_use(paradigm, design, chosen_levels(paradigm, design, plan) if request.levels is None else request.levels)
-
-
-def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
-    """What the record says of the values that some kinds of questions add to their scores."""
-    declared = {name: asdict(each) for kind in kinds for name, each in kind.score_fields.items()}
-    return {"score_fields": declared} if declared else {}
-
-
-def practises(agent: Agent) -> bool:
-    """Whether a machine takes the paradigm's practice first; people at a window are asked elsewhere."""
-    return isinstance(agent, ConcurrentAgent) and agent.practises
-
-
-def practice_of(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> list[PlannedTrial]:
-    """The first round of practice of a machine; none of people, and where there is none."""
-    return plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))) if practises(agent) else []
-
-
-def _levels_of_people(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> dict[str, Any]:
-    """What the record of a person's session says of the levels of practice and examples: they are the same when the session goes on."""
-    if not agent.kind.at_window and not request.practice:
-        return {}
-    use = _in_use(paradigm, plan, request)
-    return {"chosen_levels": use.chosen, **({"practice_levels": levels} if request.practice and (levels := practice_levels(use)) else {})}
-
-
 def design_of(paradigm: Paradigm, name: str) -> SessionDesign:
     """The design of a session by the name in its record; one without wishes where the paradigm has none of that name."""
     design = paradigm.designs.get(name)
     return design if isinstance(design, SessionDesign) else SessionDesign()
 
 
-def _of_own_file(source: str) -> dict[str, str]:
-    """What is noted of a paradigm that is a file of the user's own: a hash of what the user has written, whatever the library says that it extends."""
-    if not source or in_library(source):
-        return {}
-    try:
-        return {"paradigm_own_hash": own_hash(source)}
-    except SpanLabError:
-        return {}  # the file has gone since it was read
-
-
-def session_stem(paradigm: str, who: str, seed: int | None) -> str:
-    """The beginning of a session's name; without the seed where it is not known."""
-    return f"{paradigm}-{_slug(who)}" + ("" if seed is None else f"-s{seed}")
-
-
-def _stairs(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[PlannedTrial]:
+def stairs_of(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[PlannedTrial]:
     return [] if rule is None else [replace(first, levels={**first.levels, rule["factor"]: level}) for level in rule["stairs"]]
-
-
-def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], request: Request) -> Collection[ResponseKind]:
-    """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
-    given, one of each kind for machines. Agents that may be unable to take some trials are asked.
-
-    Returns
-    -------
-    the kinds of questions that came
-
-    Raises
-    ------
-    SpanLabError
-        for what is wrong with a trial, and when the agent cannot take one.
-    """
-    kinds: dict[ResponseKind, None] = {}
-    for planned in (*_stairs(plan[0], staircase_rule(paradigm, request.design, plan)), *(plan if agent.kind.at_window else one_of_each(plan))):
-        trial = planned.compile(paradigm, request.generator)
-        probe_trial(trial)
-        agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
-        agent.check_displays(_seen_by(agent, trial))
-        kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    if practises(agent) and paradigm.practice is None:
-        raise SpanLabError(f"{paradigm.name} has no practice: leave out --chat practice=feedback, or use a paradigm with practice (key practice:)")
-    if request.practice or practises(agent):
-        for planned in plan_practice(paradigm, request.seed, levels=practice_levels(_in_use(paradigm, plan, request))):
-            trial = planned.compile(paradigm, request.generator)
-            agent.check_displays(_seen_by(agent, trial))
-            kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
-    for path, why in illegible(paradigm.data, [request.language]) if agent.kind.at_window else ():
-        raise SpanLabError(f"{paradigm.name} {' > '.join(map(str, path))}: {why}")
-    keys = answer_keys(request.extra.get("keys"))
-    if "keys" in request.extra:
-        check_keys(keys, kinds, others="study" in request.extra)
-        if isinstance(agent, WindowAgent):
-            check_buttons(keys, agent.buttons)
-    as_asked = [kind.with_keys(keys) for kind in kinds] if agent.kind.at_window else list(kinds)
-    if agent.kind.at_window:
-        check_answerable(as_asked)
-    agent.check_questions(as_asked)
-    if "triggers" in request.extra:
-        codes = read_triggers(request.extra["triggers"]["codes"], paradigm.timeline, "trigger codes")
-        # Those of the file may be for answers to trials that this session does not have; others were meant for this session.
-        if (wrong := unanswerable(codes, kinds, paradigm.triggers)) is not None:
-            raise SpanLabError(f"trigger codes responses: {wrong}")
-    return kinds.keys()
-
-
-def _seen_by(agent: Agent, trial: Trial) -> list[Stimulus]:
-    """The displays of a trial that an agent gets: people get all."""
-    if agent.kind.at_window:
-        return [display.stimulus for step in trial.steps for percept in step.percepts for display in percept.displays]
-    return [percept.for_machine.stimulus for step in trial.steps for percept in step.percepts if is_model_step(percept)]
 
 
 def complete(folder: str | Path) -> bool:
@@ -455,10 +233,17 @@ def _as_taken(planned: PlannedTrial, start: Mapping[str, Any] | None) -> Planned
     return replace(planned, levels=start["levels"], seed=start["seed"], varies="")
 
 
-def _planned(trial: PlannedTrial) -> dict[str, Any]:
-    """A planned trial for the record; what only trials from elsewhere have is left out of others."""
-    fields = asdict(trial)
-    return {name: value for name, value in fields.items() if name not in OF_SOME_TRIALS or value not in (None, "")}
+def plan_for_record(plan: Sequence[PlannedTrial], seed: int, compact: bool) -> dict[str, Any] | list[dict[str, Any]]:
+    """A plan as ``session.json`` has it; what only trials from elsewhere have is left out of others.
+
+    Parameters
+    ----------
+    seed : of the session
+    compact : whether each combination of levels is written once, where the plan can be written so
+    """
+    return (compacted(plan, seed) if compact else None) or [
+        {name: value for name, value in asdict(trial).items() if name not in OF_SOME_TRIALS or value not in (None, "")} for trial in plan
+    ]
 
 
 def _plan_of(info: Mapping[str, Any]) -> tuple[PlannedTrial, ...]:
@@ -476,21 +261,74 @@ def write_info(folder: Path, info: Mapping[str, Any]) -> None:
     write_json(folder / "session.json", info)
 
 
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:60] or "agent"
+def compacted(plan: Sequence[PlannedTrial], seed: int) -> dict[str, Any] | None:
+    """The compact form of a plan; None for trials that it cannot represent (from elsewhere, practice, or in another order).
+
+    Parameters
+    ----------
+    seed : of the session; the seeds of its trials mostly follow from it, and are then left out
+    """
+    if any(
+        planned.draws is not None or planned.name or planned.varies or planned.practice or planned.trial != number
+        for number, planned in enumerate(plan, start=1)
+    ):
+        return None
+    kinds: dict[str, int] = {}
+    by_identity: dict[int, int] = {}
+    levels: list[Mapping[str, Any]] = []
+    which = np.empty(len(plan), np.uint32)
+    for row, planned in enumerate(plan):
+        kind = by_identity.get(id(planned.levels))
+        if kind is None:
+            kind = by_identity[id(planned.levels)] = kinds.setdefault(canonical(dict(planned.levels)), len(kinds))
+            if kind == len(levels):
+                levels.append(dict(planned.levels))
+        which[row] = kind
+    seeds = np.array([planned.seed for planned in plan], np.int64)
+    intervals = np.array([planned.interval_ms for planned in plan], np.float64)
+    return {
+        "trials": len(plan),
+        "levels": levels,
+        "which": _packed(which),
+        "seeds": "session" if np.array_equal(seeds, _of_session(seed, len(plan))) else _packed(seeds),
+        "blocks": _packed(np.array([planned.block for planned in plan], np.uint32)),
+        "intervals_ms": intervals[0].item() if (intervals == intervals[0]).all() else _packed(intervals),
+    }
 
 
-def _names(stem: str) -> Iterable[str]:
-    yield stem
-    for n in range(2, 100_000):
-        yield f"{stem}-{n}"
+def expanded(record: Mapping[str, Any], seed: int) -> tuple[PlannedTrial, ...]:
+    """Read a plan that :func:`compacted` has written.
+
+    Raises
+    ------
+    SpanLabError
+        when it is damaged.
+    """
+    try:
+        many, levels = record["trials"], record["levels"]
+        which, blocks = _unpacked(record["which"], np.uint32), _unpacked(record["blocks"], np.uint32)
+        seeds = _of_session(seed, many) if record["seeds"] == "session" else _unpacked(record["seeds"], np.int64)
+        intervals = record["intervals_ms"]
+        intervals = _unpacked(intervals, np.float64) if isinstance(intervals, str) else np.full(many, float(intervals))
+        if not len(which) == len(blocks) == len(seeds) == len(intervals) == many:
+            raise ValueError("trials are missing")
+        rows = zip(which.tolist(), blocks.tolist(), seeds.tolist(), intervals.tolist(), strict=True)
+        return tuple(
+            PlannedTrial(block, number, levels[kind], trial_seed_, interval_ms=interval)
+            for number, (kind, block, trial_seed_, interval) in enumerate(rows, start=1)
+        )
+    except (KeyError, ValueError, TypeError, IndexError, zlib.error, binascii.Error) as error:
+        raise SpanLabError(f"the plan in session.json is damaged ({error}); restore it from a copy") from None
 
 
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
-    for package in ("spanlab", *_PACKAGES):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions
+def _of_session(seed: int, many: int) -> np.ndarray:
+    """The seeds of a session's trials; they are numbers in a row (:func:`.identity.trial_seed`)."""
+    return trial_seed("session", seed, 0) + np.arange(many, dtype=np.int64)
+
+
+def _packed(numbers: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), 6)).decode("ascii")
+
+
+def _unpacked(text: str, kind: type) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), np.dtype(kind).newbyteorder("<"))

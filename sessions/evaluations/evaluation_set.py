@@ -28,10 +28,11 @@ from ...paradigms.language.diagnostics import in_order
 from ...paradigms.language.extends import in_library
 from ...paradigms.language.yaml_source import read
 from ..agent_checks import settings_of
+from ..beginning import begin
 from ..chosen_trials import ChosenTrials, choose_trials
 from ..conduct import Watcher, agent_again, carry_out, make_machine, prepare
 from ..record.reader import failed_trials, find_sessions, finished_trials, is_practice, read_events, read_session
-from ..session import Session, begin, complete, reopen
+from ..session import Session, complete, reopen
 from ..transcripts.transcript import Transcript
 from .set_file import read_set
 

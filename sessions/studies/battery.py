@@ -14,11 +14,12 @@ from ...core.locale import sentence
 from ...core.signals import ending_as_ctrl_c
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
+from ..beginning import Request, begin, try_out
 from ..key_mapping import check_keys
 from ..people import DRAWN, seeds_taken, session_names
 from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
-from ..session import Request, Session, begin, complete, reopen, try_out, utc_now
+from ..session import Session, complete, reopen, utc_now
 from .groups import NOT_PASSED, REFUSED
 from .participants import in_group, leave
 from .study import StudyParadigm

@@ -32,10 +32,10 @@ from spanlab.paradigms import Paradigm, Percept, list_paradigms, load_paradigm, 
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.paradigm import Generator
 from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
-from spanlab.sessions.compact_plan import compacted, expanded
 from spanlab.sessions.large_run import LARGE, parts_for
 from spanlab.sessions.record.reader import read_chunks, read_table
 from spanlab.sessions.record.session_files import part_path
+from spanlab.sessions.session import compacted, expanded
 
 pytestmark = pytest.mark.slow
 

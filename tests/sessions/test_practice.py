@@ -84,7 +84,7 @@ def test_practice_is_the_same_when_a_session_goes_on(tmp_path: Path, monkeypatch
     def changed(*_: Any) -> list[dict[str, Any]]:
         raise AssertionError("what practice uses stands in the record")
 
-    monkeypatch.setattr("spanlab.sessions.session.practice_levels", changed)
+    monkeypatch.setattr("spanlab.sessions.beginning.practice_levels", changed)
     Runner(reopen(left.folder), AtTheWindow(Guessing())).run()
 
     def taken(session: Session) -> dict[str, dict[str, Any]]:

@@ -20,11 +20,11 @@ from spanlab.exchange import FORMATS, Report
 from spanlab.paradigms import load_paradigm, plan_session, resolve_levels
 from spanlab.paradigms.identity import digest, trial_id, trial_seed
 from spanlab.sessions import find_sessions, read_session
+from spanlab.sessions.beginning import begin, session_stem
 from spanlab.sessions.chosen_trials import plan_trials, trials_like
 from spanlab.sessions.people import drawn_seeds, seed_for
 from spanlab.sessions.replaying import recorded_agent
 from spanlab.sessions.runner import Runner
-from spanlab.sessions.session import begin, session_stem
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import load_study
 

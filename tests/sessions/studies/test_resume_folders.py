@@ -10,7 +10,7 @@ from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
 from spanlab.core.errors import SpanLabError, UnwritableError
-from spanlab.sessions import session as session_module
+from spanlab.sessions import beginning as beginning_module
 from spanlab.sessions.record.reader import find_sessions
 from spanlab.sessions.studies import visit as visit_module
 from spanlab.sessions.studies.battery import Battery
@@ -93,7 +93,7 @@ def no_room(path: Path, *_: object) -> None:
 
 
 def test_a_full_disk_leaves_no_folder_of_a_session(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "write_info", no_room)
+    monkeypatch.setattr(beginning_module, "write_info", no_room)
     said = complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1"))
     assert said == f"spanlab: cannot write {Path('data') / 'vsr-ideal-s1'}: No space left on device; choose another folder with --data\n"
     assert list(tmp_path.iterdir()) == []
@@ -108,13 +108,13 @@ def test_a_full_disk_leaves_no_folder_of_a_session_of_a_study(study: Study, data
 
 
 def test_nobody_sees_a_session_folder_without_its_first_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, seen = session_module.write_info, list[list[str]]()
+    write, seen = beginning_module.write_info, list[list[str]]()
 
     def look(folder: Path, info: object) -> None:
         write(folder, info)  # type: ignore[arg-type]
         seen.append([path.name for path in (tmp_path / "data").glob("[!.]*")])
 
-    monkeypatch.setattr(session_module, "write_info", look)
+    monkeypatch.setattr(beginning_module, "write_info", look)
     for _ in range(2):
         assert run("replay", "vsr", "--agent", "ideal", "--trials", "1")[0] == 0
     assert seen == [[], ["vsr-ideal-s1"]]
