@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from spanlab.agents import Agent, AgentKind, AgentOptions, Episode, Response, TrialContext
 from spanlab.core import SpanLabError, nearest
-from spanlab.paradigms import Answer, Percept, ResponseKind
+from spanlab.paradigms import Percept, ResponseKind, Truth
 
 from .models import Model, models_named
 from .trials import Kind, Trials
@@ -120,7 +120,7 @@ class Remembering(Episode):
         self._other: list[Any] = []
 
     @override
-    async def step(self, percept: Percept, truth: object = None) -> Response | None:
+    async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         stimulus = percept.for_machine.stimulus.model_dump()
         item = next((stimulus[name] for name in _ITEM if stimulus.get(name) is not None), None)
         if percept.ask is None:
@@ -129,7 +129,7 @@ class Remembering(Episode):
             return None
         return Response(self._answer(percept.ask.kind, stimulus, item))
 
-    def _answer(self, kind: ResponseKind, stimulus: Mapping[str, Any], item: Any) -> Answer:
+    def _answer(self, kind: ResponseKind, stimulus: Mapping[str, Any], item: Any) -> int | str | tuple[int | str | None, ...]:
         asked, answers = kind.model_dump(), answers_of(kind)
         options: Any = asked.get("options")
         if answers == "report":
