@@ -8,7 +8,6 @@ LONGEST = (
     "sessions/test_agents",
     "agents/chat/transport/test_faults",
     "paradigms/language/test_badinput_files",
-    "agents/human/triggers/test_sessions",
     "house/test_docs",
     "agents/chat/test_session",
     "analysis/report/test_page",

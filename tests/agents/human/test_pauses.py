@@ -19,7 +19,7 @@ from spanlab.sessions.record.columns import TRIAL_TIMING
 from spanlab.sessions.record.reader import read_events, read_session, read_table, response_rows, trials_left
 from spanlab.sessions.session import same_trials
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")]
 BENCH = Path(__file__).resolve().parents[2] / "helpers" / "lab" / "pausing_bench.py"
 
 

@@ -123,7 +123,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_one_name_stands_for_the_network_that_knows_the_task(name: str, tmp_path: Path) -> None:
     session = spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)

@@ -112,6 +112,7 @@ def test_what_is_expected_of_a_judge_is_what_the_rules_left_unread_in_replies_th
     assert sum(one.false_reject for one in found) / answers == pytest.approx(JUDGED_SHARE, abs=0.001)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("verdict", ["none", "None.", "10", "5 or 6", "I would say so."])
 def test_where_it_names_none_there_is_none(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str) -> None:
     with _server(monkeypatch, tmp_path, verdict):

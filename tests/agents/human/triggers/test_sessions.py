@@ -15,7 +15,7 @@ import pytest
 
 from spanlab.sessions.triggers import sent_triggers
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")]
 BENCH = Path(__file__).resolve().parents[3] / "helpers" / "lab" / "triggers_bench.py"
 #: as the paradigm in the bench declares them
 ONSETS = {"fixation": 5, "present": 10, "probe": 20, "speeded": 40}
