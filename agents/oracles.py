@@ -3,7 +3,7 @@ stand-ins, never models of a result."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from typing_extensions import override
@@ -11,8 +11,10 @@ from typing_extensions import override
 from ..core.agent_kinds import CAPACITY, CHANCE, IDEAL, AgentKind
 from ..core.errors import SpanLabError
 from ..paradigms import Answer, Percept, ResponseKind, Truth
-from ..paradigms.responses import SerialOrder
 from .base import Agent, AgentOptions, Episode, Response, TrialContext
+
+if TYPE_CHECKING:
+    from ..paradigms.responses import SerialOrder
 
 
 class Memory(Protocol):
@@ -128,6 +130,8 @@ class _Buffer:
             self._kept = {item for item in sorted(self._kept) if self._random.random_sample() >= self._observer.decay}
         self._asked += 1
         if isinstance(truth.answer, tuple):
+            from ..paradigms.responses import SerialOrder
+
             return self._recall_in_order(percept.ask.kind, truth.answer) if isinstance(percept.ask.kind, SerialOrder) else self._recall(percept, truth.answer)
         self._sure = self._remembers(truth, size)
         return truth.answer if self._sure else percept.ask.kind.guess(self._random)
@@ -177,6 +181,8 @@ class _Buffer:
 
 def _list_length(kind: ResponseKind, right: tuple[int | str | None, ...]) -> int:
     """How many items came in before they are all asked for: more than are asked for where only the last ones are."""
+    from ..paradigms.responses import SerialOrder
+
     return max(kind.positions) if isinstance(kind, SerialOrder) and kind.positions else len(right)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, cast
@@ -155,6 +156,35 @@ class Registry(Declarations[type[C]]):
 
     def __init__(self, sort: str, group: str) -> None:
         super().__init__(sort, group, f"{sort} classes")
+        self._modules: dict[str, str] = {}
+
+    def declare(self, package: str, modules: Mapping[str, Sequence[str]]) -> None:
+        """Declare classes of SpanLab that are loaded when they are first asked for.
+
+        Parameters
+        ----------
+        modules : names of the classes, by the module of ``package`` that registers them
+        """
+        self._modules |= {name: f"{package}.{module}" for module, names in modules.items() for name in names}
+
+    @override
+    def add(self, value: type[C]) -> None:
+        name = self.name_of(value)
+        if (module := self._modules.pop(name, "")) and module != value.__module__:
+            import_module(module)
+        super().add(value)
+
+    @override
+    def known(self) -> Mapping[str, type[C]]:
+        for module in dict.fromkeys(self._modules.values()):
+            import_module(module)
+        return super().known()
+
+    @override
+    def get(self, name: str) -> type[C]:
+        if name in self._modules:
+            import_module(self._modules[name])
+        return super().get(name)
 
     def register(self, cls: type[D]) -> type[D]:
         """Class decorator; the class's ``name`` is its name in YAML."""
@@ -168,7 +198,12 @@ class Registry(Declarations[type[C]]):
         return str(value.name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self.known()))
+        self._load(self._points())
+        return iter(sorted({*self._known, *self._modules}))
+
+    @override
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._modules or name in [*self]
 
 
 class Instances(Declarations[V]):

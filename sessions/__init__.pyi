@@ -1,4 +1,5 @@
 from .agent_checks import settings_hash as settings_hash
+from .before_trials import items_of as items_of
 from .before_trials import walk as walk
 from .beginning import Request as Request
 from .beginning import begin as begin
@@ -17,8 +18,6 @@ from .key_mapping import KeySetting as KeySetting
 from .key_mapping import key_request as key_request
 from .key_mapping import key_setting as key_setting
 from .large_run import rehearsed as rehearsed
-from .participant_flow import items_of as items_of
-from .participant_flow import said_after as said_after
 from .people import SessionSeed as SessionSeed
 from .people import seed_for as seed_for
 from .people import session_names as session_names
@@ -27,6 +26,7 @@ from .record.reader import find_sessions as find_sessions
 from .record.reader import read_responses as read_responses
 from .record.reader import read_session as read_session
 from .replaying import TakenTrial as TakenTrial
+from .replaying import said_after as said_after
 from .replaying import taken_trials as taken_trials
 from .runner import Runner as Runner
 from .session import Session as Session

@@ -9,7 +9,6 @@ from typing import Any, cast, get_args
 
 from ..agents.base import Agent, BatchAgent, Episode, Outcome, Response, TrialContext, WindowAgent, WindowEpisode
 from ..core.errors import SpanLabError
-from ..core.former_networks import former_network
 from ..core.json_values import as_object
 from ..core.verdicts import VerdictRule
 from ..paradigms import Percept, ResponseKind
@@ -234,6 +233,8 @@ def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> d
             changed[name] = [then.get(name), settings.get(name)]
         else:
             other.append(f"{name} was {_short(then.get(name))} and is {_short(settings.get(name))}")
+    from ..core.former_networks import former_network
+
     if former := former_network(then):
         raise SpanLabError(f"{where} was begun by {info['agent']}, a name that stands for another network now: {former}; begin a new session")
     if other:

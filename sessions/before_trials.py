@@ -7,22 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..agents.base import Agent, ConcurrentAgent, TrialContext
 from ..core.errors import SpanLabError
 from ..core.locale import sentence
 from ..core.verdicts import VerdictRule
 from ..paradigms import Generator, Paradigm, PlannedTrial, Step, Trial, WorkedExample, compile_trial
+from ..paradigms.compile import DEFAULT_INTERVAL_MS
 from ..paradigms.identity import canonical, trial_seed
 from ..stimuli import Stimulus
 from .agent_checks import check_episode
-from .participant_flow import NotPassedError, Scores, practise, result_of
 from .record.events import Event
+from .record.reader import trial_key
 from .run_trial import Cues, run_trial
 from .session import Session
 from .trial_log import Judged, TrialLog
 
+#: of one answer: its items
+Scores = Sequence[Mapping[str, Any]]
+#: takes one trial, after an interval of so many ms, and gives what was answered
+Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
+#: So many answers of a practice trial are told one by one.
+_FEW = 12
 #: so many trials are tried when one has a list of the session's own
 _TRIES = 64
 #: practice trials that take the place of others are numbered from here on
@@ -112,6 +119,107 @@ def _worked(trial: Trial) -> WorkedExample:
     steps = [step for step in trial.steps if step.percept.model_step and (step.percept.ask is None or step.percept.ask.kind.scored)]
     answers = tuple(step.truth.answer for step in steps if step.percept.ask is not None and step.truth.answer is not None)
     return WorkedExample(trial.trial_id, tuple(step.shown_after("right") for step in steps), answers)
+
+
+class NotPassedError(SpanLabError):
+    """The practice criterion was not reached, the paradigm stops the session in this case, and the assistant did not decide otherwise."""
+
+
+def result_of(judged: Sequence[Scores], language: str) -> str:
+    """The sentence after a practice trial: how many answers were right (and which, if they are few), and how far off answers on a continuous scale were.
+
+    It never says what the answers should have been.
+    """
+    items = items_of([score for scores in judged for score in scores])
+    total = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
+    errors = [error for scores in judged for score in scores if (error := score.get("error")) is not None]
+    if errors:
+        off = ", ".join(f"{abs(error):g}°" for error in errors)
+        return f"{total}\n\n{sentence('session.off', language, off=off)}"
+    judged = [scores for scores in judged if scores[0]["correct"] is not None]
+    single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
+    if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
+        return total
+    each = [sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number) for number, right in enumerate(single, start=1)]
+    return f"{total}\n\n{' · '.join(each)}"
+
+
+def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Which of the presented items were right; intrusions are not items."""
+    return [score["correct"] for score in scores if score["correct_answer"] is not None]
+
+
+class PracticeHost(Protocol):
+    """The host who leads a participant or a machine through practice."""
+
+    def announce(self, round_: int, feedback: bool) -> None:
+        """Say that a round begins."""
+        ...
+
+    def welcome(self, planned: PlannedTrial) -> None:
+        """Give the instructions of a trial where they have changed."""
+        ...
+
+    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
+        """Say how a trial went, by the scores of each of its answers."""
+        ...
+
+    def decide(self, right: int, asked: int, rounds: int) -> str:
+        """Decide what follows for somebody who has not passed: ``again`` or ``go_on``."""
+        ...
+
+    def note(self, event: Event) -> None:
+        """Write an event to the record."""
+        ...
+
+
+async def practise(
+    session: Session,
+    host: PracticeHost,
+    take: Take,
+    earlier: Mapping[str, Sequence[Mapping[str, Any]]],
+    decided: Sequence[str] = (),
+    planned_as: Callable[[PlannedTrial], PlannedTrial] = lambda planned: planned,
+) -> None:
+    """Run rounds of practice until the criterion is reached or the rounds are used up.
+
+    Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what was ``decided``
+    in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
+
+    Parameters
+    ----------
+    planned_as : the trial that takes the place of a planned one
+    """
+    practice = session.paradigm.practice
+    if practice is None:
+        return
+    most, rounds, passed, result = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
+    while not (passed and rounds):
+        if rounds == most:
+            if practice.otherwise == "go_on" or "go_on" in decided:
+                return
+            if host.decide(*result) == "go_on":
+                return
+            most += 1
+        rounds += 1
+        right = asked = 0
+        taken = False
+        for trial in map(planned_as, session.practice_round(rounds)):
+            scored = earlier.get(trial_key(True, trial.trial))
+            if scored is None:
+                if not taken:
+                    host.announce(rounds, practice.feedback)
+                taken = True
+                host.welcome(trial)
+                judged = [answer.scores for answer in await take(trial, DEFAULT_INTERVAL_MS)]
+                scored = [score for scores in judged for score in scores]
+                if practice.feedback:
+                    host.result(trial, judged)
+            right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
+        passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
+        result = (right, asked, rounds)
+        if taken and (passed or rounds >= most):
+            host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
 
 
 class MachinePractice:

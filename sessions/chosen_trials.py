@@ -9,8 +9,6 @@ from typing import Any
 
 from ..core.errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
-from ..paradigms.pairing import paired_plan
-from ..paradigms.trials_file import TrialsFile, plan_given
 from .beginning import Request
 from .record.reader import seed_independent
 from .session import same_trials
@@ -106,6 +104,8 @@ def trials_of_file(file: Path, paradigm: str | None = None, seed: int = 1, trial
     SpanLabError
         when the file cannot be read, or its trials come from another generator.
     """
+    from ..paradigms.trials_file import TrialsFile, plan_given
+
     opened = TrialsFile(file, paradigm)
     header = opened.header
     if generator not in ("corrected", header.generator):
@@ -157,6 +157,8 @@ def pair_trials(
         if any(planned_trial.varies for planned_trial in planned):
             raise SpanLabError(f"{base.name}: levels of an adaptive design follow from answers, so nothing can be paired with it: choose another --design")
         source = {"session": "", "seed": seed, "design": design or "human"}
+    from ..paradigms.pairing import paired_plan
+
     paired = paired_plan(loaded, base, planned, drawn_by, seed)
     pairing = {"paradigm": base.name, "paradigm_hash": base.hash, **source, "streams": base.streams, "shared": [*paired.shared], "own": [*paired.fresh]}
     return ChosenTrials(loaded, paired.plan, seed, drawn_by, source["design"], variant, extra={"paired_with": pairing})

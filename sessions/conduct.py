@@ -26,7 +26,6 @@ from .chosen_trials import ChosenTrials
 from .costs import SessionLedger, SessionOutlook, estimate_session, write_account
 from .file_copies import FOLDERS
 from .large_run import parts_for
-from .record.browsers import in_browser
 from .record.events import Event
 from .record.reader import finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
@@ -239,6 +238,7 @@ def agent_again(
         raise SpanLabError(f"{info['agent']} takes {session.folder} without a window: leave out --screen")
     if kind.at_window:
         from ..agents.human.seating import seat, window_again
+        from .record.browsers import in_browser
 
         if in_browser(info):
             raise SpanLabError(f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again (spanlab serve)")

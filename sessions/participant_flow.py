@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from ..agents.base import Option, WindowAgent
-from ..core.errors import SpanLabError
 from ..core.locale import sentence
-from ..paradigms import Paradigm, PlannedTrial, Trial
-from ..paradigms.compile import DEFAULT_INTERVAL_MS, resolve_levels
+from ..paradigms import PlannedTrial, Trial
+from ..paradigms.compile import resolve_levels
 from ..paradigms.preview.example import ExampleDisplay, example_displays
 from ..paradigms.translation import translated
 from ..stimuli.kinds.plain import Blank
+from .before_trials import NotPassedError, Scores, Take, items_of, practise, result_of
 from .record.events import Event
 from .record.quiz import Attempt, QuizState
-from .record.reader import is_practice, trial_key
-from .replaying import TakenTrial
 from .session import Session
-
-#: of one answer: its items
-Scores = Sequence[Mapping[str, Any]]
-#: takes one trial, after an interval of so many ms, and gives what was answered
-Take = Callable[[PlannedTrial, float], Awaitable[list[Any]]]
-
 
 #: writes an event to the record
 Note = Callable[[Event], None]
 
 
-#: So many answers of a practice trial are told one by one.
-_FEW = 12
 #: What the assistant may decide about somebody who has not passed, beside another attempt: name, sentence, key. No question uses these keys.
 _DECISIONS = (("go_on", "regardless", "f4"), ("leave", "leave", "f8"))
-
-
-class NotPassedError(SpanLabError):
-    """The practice criterion was not reached, the paradigm stops the session in this case, and the assistant did not decide otherwise."""
 
 
 class QuizNotPassedError(NotPassedError):
@@ -262,125 +248,3 @@ class ParticipantFlow:
             self._page(self._text("thanks"), self._text("quiz_left"))
         elif "study" not in self._session.info:
             self._page(self._text("thanks"), self._text("thanks_questions" if self._questions else "thanks_body"))
-
-
-def result_of(judged: Sequence[Scores], language: str) -> str:
-    """The sentence after a practice trial: how many answers were right (and which, if they are few), and how far off answers on a continuous scale were.
-
-    It never says what the answers should have been.
-    """
-    items = items_of([score for scores in judged for score in scores])
-    total = sentence("session.right", language) if all(items) else sentence("session.some", language, right=sum(items), all=len(items))
-    errors = [error for scores in judged for score in scores if (error := score.get("error")) is not None]
-    if errors:
-        off = ", ".join(f"{abs(error):g}°" for error in errors)
-        return f"{total}\n\n{sentence('session.off', language, off=off)}"
-    judged = [scores for scores in judged if scores[0]["correct"] is not None]
-    single = [scores[0]["correct"] for scores in judged if len(scores) == 1]
-    if all(items) or len(single) != len(judged) or not 2 <= len(judged) <= _FEW:
-        return total
-    each = [sentence(f"session.answer_{'right' if right else 'wrong'}", language, n=number) for number, right in enumerate(single, start=1)]
-    return f"{total}\n\n{' · '.join(each)}"
-
-
-def said_after(paradigm: Paradigm, trial: TakenTrial | None, following: TakenTrial | None, language: str) -> list[str]:
-    """The sentences after a trial that is read from a record: the result of a practice trial, that a further round follows, and that the main part begins.
-
-    Parameters
-    ----------
-    trial : None before the first one, when practice may begin
-    following : the next trial; None after the last one
-    """
-    practice = paradigm.practice
-    feedback = practice is not None and practice.feedback
-    sentences: list[str] = []
-    if trial is not None and is_practice(trial.key) and feedback:
-        sentences.append(result_of([line["scores"] for line in trial.questions], language))
-    if following is None:
-        return sentences
-    if is_practice(following.key):
-        if trial is None:
-            sentences.append(sentence("session.practice_body" if feedback else "session.practice_silent", language))
-        elif trial.start["block"] != following.start["block"]:  # blocks of practice are its rounds
-            sentences.append(sentence("session.again_body", language))
-    elif trial is not None and is_practice(trial.key):
-        sentences.append(sentence("session.main_body", language))
-    return sentences
-
-
-class PracticeHost(Protocol):
-    """The host who leads a participant or a machine through practice."""
-
-    def announce(self, round_: int, feedback: bool) -> None:
-        """Say that a round begins."""
-        ...
-
-    def welcome(self, planned: PlannedTrial) -> None:
-        """Give the instructions of a trial where they have changed."""
-        ...
-
-    def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
-        """Say how a trial went, by the scores of each of its answers."""
-        ...
-
-    def decide(self, right: int, asked: int, rounds: int) -> str:
-        """Decide what follows for somebody who has not passed: ``again`` or ``go_on``."""
-        ...
-
-    def note(self, event: Event) -> None:
-        """Write an event to the record."""
-        ...
-
-
-async def practise(
-    session: Session,
-    host: PracticeHost,
-    take: Take,
-    earlier: Mapping[str, Sequence[Mapping[str, Any]]],
-    decided: Sequence[str] = (),
-    planned_as: Callable[[PlannedTrial], PlannedTrial] = lambda planned: planned,
-) -> None:
-    """Run rounds of practice until the criterion is reached or the rounds are used up.
-
-    Trials that an earlier part of the session finished (``earlier``: their scores) are not taken again, and count towards the criterion; what was ``decided``
-    in it holds: every ``again`` is a further round, and after ``go_on`` nobody asks.
-
-    Parameters
-    ----------
-    planned_as : the trial that takes the place of a planned one
-    """
-    practice = session.paradigm.practice
-    if practice is None:
-        return
-    most, rounds, passed, result = practice.at_most + decided.count("again"), 0, False, (0, 0, 0)
-    while not (passed and rounds):
-        if rounds == most:
-            if practice.otherwise == "go_on" or "go_on" in decided:
-                return
-            if host.decide(*result) == "go_on":
-                return
-            most += 1
-        rounds += 1
-        right = asked = 0
-        taken = False
-        for trial in map(planned_as, session.practice_round(rounds)):
-            scored = earlier.get(trial_key(True, trial.trial))
-            if scored is None:
-                if not taken:
-                    host.announce(rounds, practice.feedback)
-                taken = True
-                host.welcome(trial)
-                judged = [one.scores for one in await take(trial, DEFAULT_INTERVAL_MS)]
-                scored = [score for scores in judged for score in scores]
-                if practice.feedback:
-                    host.result(trial, judged)
-            right, asked = right + sum(items_of(scored)), asked + len(items_of(scored))
-        passed = practice.pass_ is None or (asked > 0 and right / asked >= practice.pass_)
-        result = (right, asked, rounds)
-        if taken and (passed or rounds >= most):
-            host.note({"event": "practice", "rounds": rounds, "right": right, "items": asked, "passed": passed})
-
-
-def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Which of the presented items were right; intrusions are not items."""
-    return [score["correct"] for score in scores if score["correct_answer"] is not None]

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Sentences, WindowAgent
-from ..agents.departures import paid_twice_at_most
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
 from ..core.event_loop import run_to_end
@@ -17,7 +16,6 @@ from ..paradigms import PlannedTrial
 from .agent_checks import changed_constants, note_changes
 from .before_trials import apart_for
 from .large_run import ShardWorker, take_parts
-from .participant_flow import ParticipantFlow
 from .record.events import Event, Resumed, SessionStart
 from .record.reader import read_events, staircase_of, write_responses
 from .record.session_files import PARTS
@@ -30,7 +28,6 @@ from .session import Session, utc_now
 from .strategies.batches import in_batches
 from .strategies.concurrently import concurrently, interruptible, practise_and_recall
 from .strategies.one_by_one import After, at_levels, one_by_one
-from .strategies.quiz import take_quiz
 from .strategies.taker import TrialSource, TrialTaker, note_apparatus
 from .trial_log import SessionLog
 
@@ -105,6 +102,8 @@ class Runner:
         session, event = self.session, Resumed(event="resumed")
         sentences = questions_of(session.info)
         if lines:
+            from ..agents.departures import paid_twice_at_most
+
             event["paid_twice_at_most"] = paid_twice_at_most(lines)
         note_changes(self.agent, self._changed, event, lambda what: self.say(f"{session.name} goes on with {what}"))
         if without_sentences(session.info):
@@ -165,6 +164,9 @@ class Runner:
             await self._with_machine(taker, staircase, after)
 
     async def _with_participant(self, agent: WindowAgent, taker: TrialTaker, staircase: Staircase | None, after: Sequence[After]) -> None:
+        from .participant_flow import ParticipantFlow
+        from .strategies.quiz import take_quiz
+
         session, state = self.session, taker.state
         flow = ParticipantFlow(session, agent, taker.recorder.write)
         await self._set_up(taker)

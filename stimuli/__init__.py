@@ -1,6 +1,6 @@
 """What a step looks like: scenes, stimuli and their renderers."""
 
-from . import kinds  # registers the stimuli
+from . import kinds  # declares the stimuli
 from .directions import FROM_TO, STEPS
 from .scene import BACKGROUND, CANVAS, COLOURS, Arrow, Colour, Ellipse, FileImage, Image, Line, Polygon, Primitive, Rectangle, Scene, Text
 from .stimulus import STIMULI, Stimulus

@@ -1,35 +1,18 @@
-"""What may be answered, and how."""
+"""What may be answered, and how. Each kind is loaded when it is first asked for."""
 
-from .base import RESPONSES, Answer, Dial, ItemScore, Ordered, ResponseKind, Scale, ScoreField, Surface
-from .cells import Cells
-from .choice import Choice
-from .continuous import Continuous
-from .keys import AnswerKeys, is_button, key_label
-from .rating import Rating
-from .regions import Area, Region, grid_regions
-from .sequence import SerialOrder
-from .text import TypedText
+from ...core.doors import door
+from .base import RESPONSES
 
-__all__ = [
-    "RESPONSES",
-    "Answer",
-    "AnswerKeys",
-    "Area",
-    "Cells",
-    "Choice",
-    "Continuous",
-    "Dial",
-    "ItemScore",
-    "Ordered",
-    "Rating",
-    "Region",
-    "ResponseKind",
-    "Scale",
-    "ScoreField",
-    "SerialOrder",
-    "Surface",
-    "TypedText",
-    "grid_regions",
-    "is_button",
-    "key_label",
-]
+RESPONSES.declare(
+    __name__,
+    {
+        "cells": ("cells",),
+        "choice": ("choice",),
+        "continuous": ("continuous",),
+        "rating": ("rating",),
+        "sequence": ("sequence",),
+        "text": ("text",),
+    },
+)
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

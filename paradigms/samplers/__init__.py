@@ -1,30 +1,24 @@
-"""What may be drawn at random."""
+"""What may be drawn at random. Each file is loaded when one of its samplers is first asked for."""
 
-from . import change, coordination, distributions, integration, lists, nback, noise, nouns, patterns, span, switching, updating
-from .base import SAMPLERS, Sampler
-from .integration import whole
-from .nback import NBackBlock
-from .noise import CellNoise, LetterNoise
-from .span import direction_of
+from ...core.doors import door
+from .base import SAMPLERS
 
-__all__ = [
-    "SAMPLERS",
-    "CellNoise",
-    "LetterNoise",
-    "NBackBlock",
-    "Sampler",
-    "change",
-    "coordination",
-    "direction_of",
-    "distributions",
-    "integration",
-    "lists",
-    "nback",
-    "noise",
-    "nouns",
-    "patterns",
-    "span",
-    "switching",
-    "updating",
-    "whole",
-]
+SAMPLERS.declare(
+    __name__,
+    {
+        "change": ("change_arrays",),
+        "coordination": ("coordination_figure",),
+        "lists": ("permutation", "one_of", "several", "place"),
+        "distributions": ("uniform", "normal", "weighted"),
+        "integration": ("integration_figure",),
+        "nback": ("nback_block",),
+        "noise": ("letter_noise", "cell_noise"),
+        "nouns": ("nouns", "noun_numbers"),
+        "patterns": ("matrix_patterns", "pattern_distractors"),
+        "span": ("span_items", "span_distractors"),
+        "switching": ("task_sequence",),
+        "updating": ("marker_walk", "marker_odds", "box_areas"),
+    },
+)
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

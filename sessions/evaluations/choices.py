@@ -34,12 +34,11 @@ from ...paradigms import Answer
 from ...paradigms.identity import canonical, digest
 from ..agent_checks import settings_hash, settings_of
 from ..conduct import Watcher
-from ..participant_flow import said_after
 from ..record.reader import is_practice, read_events, trials_left
 from ..record.session_files import PARTS
 from ..record.transcript_file import read_transcript, replies_by_trial
 from ..record.writer import Recorder, TrialJournal
-from ..replaying import TakenTrial, taken_trials
+from ..replaying import TakenTrial, said_after, taken_trials
 from ..session import brief, same_trials, utc_now
 from ..strategies.concurrently import interruptible, several
 

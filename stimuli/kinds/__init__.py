@@ -1,47 +1,30 @@
-"""The stimuli, one family a file. Importing this package registers them all."""
+"""The stimuli, one family a file. Each file is loaded when one of its stimuli is first asked for."""
 
-from . import (
-    arrays,
-    bars,
-    blocks,
-    boxes,
-    figure,
-    images,
-    lettering,
-    matrix,
-    noise,
-    oriented,
-    plain,
-    reporting,
-    sounds,
-    span,
-    squares,
-    switching,
-    together,
-    vocabulary,
+from ...core.doors import door
+from ..stimulus import STIMULI
+
+STIMULI.declare(
+    __name__,
+    {
+        "matrix": ("matrix", "side_by_side"),
+        "arrays": ("pattern_array", "arrow_array"),
+        "bars": ("bars",),
+        "blocks": ("blocks",),
+        "boxes": ("boxes",),
+        "figure": ("figure",),
+        "oriented": ("oriented_bar", "grating"),
+        "images": ("image",),
+        "lettering": ("letter", "text", "letter_grid"),
+        "noise": ("noise",),
+        "plain": ("blank", "fixation", "tone"),
+        "reporting": ("colour_patches", "bar_patches", "report_wheel"),
+        "sounds": ("sound",),
+        "span": ("dot", "colour_field"),
+        "squares": ("squares",),
+        "switching": ("switch_boxes",),
+        "together": ("together",),
+        "vocabulary": ("word", "word_array"),
+    },
 )
-from .plain import Tone
-from .sounds import ShownSound
 
-__all__ = [
-    "ShownSound",
-    "Tone",
-    "arrays",
-    "bars",
-    "blocks",
-    "boxes",
-    "figure",
-    "images",
-    "lettering",
-    "matrix",
-    "noise",
-    "oriented",
-    "plain",
-    "reporting",
-    "sounds",
-    "span",
-    "squares",
-    "switching",
-    "together",
-    "vocabulary",
-]
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -18,7 +18,7 @@ from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_sessi
 from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels
 from spanlab.paradigms.preview.example import example_levels
 from spanlab.sessions import Request, Runner, Session, begin, read_session, reopen
-from spanlab.sessions.participant_flow import result_of
+from spanlab.sessions.before_trials import result_of
 from spanlab.sessions.studies.visit_files import states
 
 

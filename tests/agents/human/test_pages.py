@@ -29,7 +29,7 @@ from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.preview.example import MOST, example_displays, example_levels
 from spanlab.sessions import Runner, read_responses
-from spanlab.sessions.participant_flow import NotPassedError
+from spanlab.sessions.before_trials import NotPassedError
 from spanlab.sessions.record.reader import read_events
 from spanlab.stimuli.render.fonts import wrap
 from spanlab.stimuli.render.palette import PALETTES, recoloured

@@ -1,0 +1,2 @@
+from .plain import Tone as Tone
+from .sounds import ShownSound as ShownSound
