@@ -40,10 +40,10 @@ def undeclared(text: str, said: Iterable[str]) -> list[str]:
 
 
 def as_pattern(sentence: str) -> re.Pattern[str]:
-    """The expression that a declared sentence is; one that begins with ``=`` is a whole cell or sentence."""
+    """The expression that a declared sentence is, in capitals or not; one that begins with ``=`` is a whole cell or sentence."""
     if sentence.startswith("="):
-        return re.compile(f"^{re.escape(sentence[1:])}$")
-    return re.compile(".*?".join(re.escape(text) for text in sentence.strip("… ").split("…")))
+        return re.compile(f"^{'.*?'.join(re.escape(text) for text in sentence[1:].split('…'))}$", re.IGNORECASE)
+    return re.compile(".*?".join(re.escape(text) for text in sentence.strip("… ").split("…")), re.IGNORECASE)
 
 
 def _without(sentence: str, patterns: Iterable[re.Pattern[str]]) -> str:
@@ -100,6 +100,7 @@ EXPLANATIONS = (
     "rarely says that an item matches",
     "texts or answers without a translation: …",
     "Where nothing changed, correct means that 'same' was said",
+    "=ok",
     # how figures and numbers are made
     "no … for lack of columns",
     "nothing to compare",
@@ -167,4 +168,37 @@ EXPLANATIONS = (
     "what each column holds",
     "Each holds a … grid or is empty",
     "Capitals and small letters count as the same",
+    # networks and what their units do
+    "accuracy on held-out trials",
+    "## Held-out accuracy",
+    "for each task on the accuracy of held-out trials",
+    "then left as they are",
+    "with the same … filters",
+    "tell same from different",
+    "Some answers can be guessed better than blindly by somebody who sees the frames and remembers nothing (in vsr, only positions that hold a pattern",
+    "so compare every accuracy with the best blind guess and",
+    "The best blind guess is the best fixed answer",
+    "which had the highest mean gain over the best blind guess in validation",
+    "| best blind guess |",
+    "left out of clusters, projections and preferences",
+    "drop_sem is the standard error of the differences in the same trials",
+    "As published, each row is first brought to the range from 0 to 1",
+    "are of the same numbers; distances between far groups mean nothing",
+    "How much accuracy is lost without the units of one cluster",
+    "what is lost without some of them",
+    "in the same trials",
+    "has different states in different trials",
+    "at two items of the same list",
+    "at two items of the same trial",
+    "of the same list: mean cosine over trials",
+    "States that stay similar to the first one suggest",
+    "have no variance and are left out",
+    "if they end the trial",
+    "Steps at which memory is tested are left out",
+    "the memory itself continues unchanged",
+    "Units that take part in the same tasks",
+    "the same states, coloured by the task",
+    "Which tasks have similar embeddings",
+    "all units have the same normalised task variance",
+    "left out of the task variance; take more trials",
 )

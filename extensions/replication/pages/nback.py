@@ -146,12 +146,12 @@ def counted_twice(blocks: pd.DataFrame) -> Entry:
                 apart.append(f"{name_of_measure} by {max(abs(a - b) for a, b in pairs):.2g}")
         what = (str(row["variant"]), str(row["model"]), str(row["n"]))
         rows.append(Row(what, " · ".join(texts), " · ".join(theirs), "differs" if apart else "same", ", ".join(apart)))
-    verdict, summary = verdict_of(rows)
+    alike = sum(row.verdict == "same" for row in rows)
     return Entry(
         "counted",
         "Counts of blocks: two countings of the raw answers agree",
-        verdict,
-        f"{summary}, to the fourth digit. It says nothing about what was printed",
+        verdict_of(rows)[0],
+        f"{alike} of {len(rows)} rows agree to the fourth digit. It says nothing about what was printed",
         ("variant", "model", "N"),
         tuple(rows),
         caption="In each cell: hits % · false alarms % · accuracy % · d′ without its sign.",
