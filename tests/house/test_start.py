@@ -95,3 +95,22 @@ def test_the_folder_may_be_called_as_one_likes(tmp_path: Path) -> None:
         "assert module.SpanLabError is spanlab.SpanLabError\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_declared_is_what_the_files_register_and_a_name_that_ships_stays_taken() -> None:
+    """Stimuli, samplers and response kinds are loaded when they are asked for: one that is in a file and not declared would not be there."""
+    code = (
+        "import importlib, pkgutil, sys\n"
+        "from spanlab.paradigms import RESPONSES, SAMPLERS, responses, samplers\n"
+        "from spanlab.stimuli import STIMULI, Stimulus, kinds\n"
+        "assert 'spanlab.stimuli.kinds.squares' not in sys.modules\n"
+        "class Mine(Stimulus): name = 'squares'\n"
+        "try: STIMULI.register(Mine)\n"
+        "except ValueError as error: print(error)\n"
+        "for registry, package in ((STIMULI, kinds), (SAMPLERS, samplers), (RESPONSES, responses)):\n"
+        "    declared = [*registry]\n"
+        "    for module in pkgutil.iter_modules(package.__path__): importlib.import_module(f'{package.__name__}.{module.name}')\n"
+        "    print(declared == [*registry] == sorted(registry.known()))\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said == ["two stimulus classes are called 'squares'", "True", "True", "True"]
