@@ -77,10 +77,10 @@ class Space:
         return values
 
     def point(self, values: Mapping[str, float]) -> np.ndarray:
-        """The point of some values, by name and load, or by name for all loads."""
+        """The point of some values, by name and load, or by name for all loads; typical ones where none is given."""
         return np.array(
             [
-                parameter.to_scale(values[name] if name in values else values[parameter.name])
+                parameter.to_scale(values.get(name, values.get(parameter.name, parameter.typical)))
                 for name, (parameter, _) in zip(self.names, self.places, strict=True)
             ]
         )
@@ -122,6 +122,12 @@ class Fit:
     def values(self) -> dict[str, float]:
         """The parameters by name."""
         return self.space.numbers(self.at)
+
+    @property
+    def at_bounds(self) -> frozenset[str]:
+        """The parameters whose best value is a bound of theirs, so that the true one may lie beyond."""
+        ends = zip(self.space.names, self.at, self.space.bounds, strict=True)
+        return frozenset(name for name, at, (low, high) in ends if min(at - low, high - at) < 1e-6 * (high - low))
 
     @property
     def aicc(self) -> float:
@@ -211,13 +217,12 @@ def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed:
     """Where the profile has fallen by what is allowed: the square of the distance is nearly proportional to the fall."""
     middle, top = float(fitted.at[place]), -fitted.log_likelihood
     side = math.copysign(1.0, bound - middle)
-    near, far, distance = 0.0, abs(bound - middle), 0.0
-    at = fitted.at.copy()
+    near, far, start = 0.0, abs(bound - middle), fitted.at
     distance = min(far, 0.3 * fitted.space.places[place][0].spread)
     for _ in range(_STEPS):
         if distance <= 0:
             return middle
-        at = at.copy()
+        at = start.copy()
         at[place] = middle + side * distance
         at, height = likelihood.lowest(at, place)
         fall = height - top
@@ -226,7 +231,7 @@ def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed:
         if fall < allowed:
             if distance >= abs(bound - middle):
                 return bound
-            near = distance
+            near, start = distance, at
         else:
             far = distance
         guess = distance * math.sqrt(allowed / fall) if fall > 1e-6 else 4 * distance

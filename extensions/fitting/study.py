@@ -71,8 +71,7 @@ class Study:
             listed = members if len(members) <= most else ()
             for fits in listed:
                 for one in fits:
-                    ends = ", ".join(f"{name} {value:.3g} ({one.ends[name][0]:.3g} to {one.ends[name][1]:.3g})" for name, value in one.fit.values.items())
-                    rows.append((one.answerer.name, one.fit.model.name, ends))
+                    rows.append((one.answerer.name, one.fit.model.name, ", ".join(_with_interval(one, name) for name in one.fit.values)))
             if not listed:
                 for same in zip(*members, strict=True):
                     names = dict.fromkeys(name for one in same for name in one.fit.values)
@@ -146,6 +145,13 @@ def study(everybody: Sequence[Answerer], names: Sequence[str], simulated: int, s
             tell(number + 1, total)
         recovery = recover(fitted, simulated, seed, lambda done, _: tell(len(everybody) + done, total))
     return Study(everybody[0].paradigm, tuple(fitted), recovery, tuple(notes))
+
+
+def _with_interval(one: Fitted, name: str) -> str:
+    """A parameter in words, with its interval."""
+    low, high = one.ends[name]
+    bound = ", at its bound" if name in one.fit.at_bounds else ""
+    return f"{name} {one.fit.values[name]:.3g} ({low:.3g} to {high:.3g}{bound})"
 
 
 def _fitting(everybody: Sequence[Answerer]) -> str:

@@ -11,7 +11,7 @@ from scipy.special import i0e, ive
 
 from ..trials import Trials, Values
 from .model import Discrete, Parameter
-from .report import CAPACITY, POWER, PRECISION, TAU, kappa_of
+from .report import ATTENDED, CAPACITY, POWER, PRECISION, TAU, kappa_of
 
 #: Harmonics of the distribution of differences, and the fixed precisions that stand for a gamma distribution.
 _HARMONICS = np.arange(1, 65)
@@ -20,6 +20,10 @@ _PRECISIONS = np.exp(np.linspace(np.log(1e-6), np.log(1e3), 415))
 
 class _Change(Discrete):
     kinds = ("change",)
+
+    def attention(self, trials: Trials) -> tuple[Parameter, ...]:
+        """How often one attends, where there are several set sizes."""
+        return (ATTENDED,) if len(trials.loads) > 1 else ()
 
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
@@ -31,15 +35,16 @@ class ChangeSlots(_Change):
 
     name = "slots"
     title = "slots"
-    source = "Pashler (1988), Perception & Psychophysics 44, 369-378"
+    source = "Pashler (1988), Perception & Psychophysics 44, 369-378; Rouder et al. (2008), PNAS 105, 5975-5979"
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
-        """Capacity and guessing."""
-        return CAPACITY, Parameter("guess", "share of changes among guesses", "", 0.001, 0.999, 0.3, 0.8, "logit")
+        """Capacity, guessing, and attention."""
+        guess = Parameter("guess", "share of changes among guesses", "", 0.001, 0.999, 0.3, 0.8, "logit")
+        return (CAPACITY, guess, *self.attention(trials))
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
         """Same and different."""
-        held = np.minimum(1.0, np.asarray(values["k"]) / trials.load) * (trials.beside["signal"] == 1)
+        held = values.get("attended", 1.0) * np.minimum(1.0, np.asarray(values["k"]) / trials.load) * (trials.beside["signal"] == 1)
         different = held + (1 - held) * values["guess"]
         return np.column_stack([1 - different, different])
 
@@ -52,7 +57,7 @@ class _Differences(_Change):
 
     ours = (
         "Both displays are noisy. The rule is the largest difference (Wilken & Ma, 2004, Journal of Vision 4(12):11), not the optimal one. "
-        "Every change is taken as half the circle, the largest there is."
+        "Without attention, both answers are equally likely. Every change is taken as half the circle, the largest there is."
     )
 
     def _criterion(self) -> Parameter:
@@ -73,6 +78,7 @@ class _Differences(_Change):
             sizes = trials.beside["size"][rows]
             changed = np.clip(criterion / np.pi + np.cos(np.multiply.outer(sizes, _HARMONICS)) @ squares, 0, 1)
             same[rows] = unchanged ** (load - 1) * np.where(trials.beside["signal"][rows] == 1, changed, unchanged)
+        same = 0.5 + float(values.get("attended", 1.0)) * (same - 0.5)
         return np.column_stack([same, 1 - same])
 
 
@@ -84,8 +90,8 @@ class ChangeResource(_Differences):
     source = "Wilken & Ma (2004), Journal of Vision 4(12):11"
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
-        """Precision, its power, and the criterion."""
-        return PRECISION, POWER, self._criterion()
+        """Precision, its power, the criterion, and attention."""
+        return (PRECISION, POWER, self._criterion(), *self.attention(trials))
 
     def coefficients(self, values: Values, load: int) -> np.ndarray:
         """Those of one von Mises distribution."""
@@ -112,8 +118,8 @@ class ChangeVariable(_Differences):
     source = "Keshvari, van den Berg & Ma (2013), PLoS Computational Biology 9, e1002927"
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
-        """Mean precision, its power and spread, and the criterion."""
-        return PRECISION, POWER, TAU, self._criterion()
+        """Mean precision, its power and spread, the criterion, and attention."""
+        return (PRECISION, POWER, TAU, self._criterion(), *self.attention(trials))
 
     def coefficients(self, values: Values, load: int) -> np.ndarray:
         """Means over the gamma distribution; the trapezoidal rule in ln J."""

@@ -1,7 +1,8 @@
 """Slots and resources in continuous report: which share of answers comes from a memory of which precision.
 
 Every model is a mixture of von Mises distributions around the target for each set size; a concentration of 0 is a guess.
-Precision is Fisher information, J = kappa I1(kappa) / I0(kappa), which adds up where memories are averaged.
+Precision is Fisher information, J = kappa I1(kappa) / I0(kappa), which adds up where memories are averaged. In all models alike, a share of trials is
+not attended to and guessed (Rouder et al., 2008, PNAS 105, 5975-5979): one slip with a single item would else refute any number of slots.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SD = Parameter("sd", "standard deviation of a memory", "degrees of the circle", 
 PRECISION = Parameter("precision", "mean precision of a memory with one item", "1/radian²", 0.1, 500.0, 15.0, 0.6, "log")
 POWER = Parameter("power", "how precision falls with set size (exponent)", "", 0.0, 4.0, 1.0, 0.35)
 TAU = Parameter("tau", "scale of the spread of precision", "1/radian²", 0.02, 500.0, 8.0, 0.7, "log")
+ATTENDED = Parameter("attended", "share of trials that are attended to", "", 0.5, 0.9995, 0.97, 0.7, "logit")
 SWAP = Parameter("swap", "strength of each other item, the target being 1", "", 0.0005, 1.0, 0.05, 0.8, "log")
 
 
@@ -88,8 +90,8 @@ class Report(Model):
     swaps = False
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
-        """The model's own ones, and the strength of other items where there are swaps."""
-        return (*self.own, *((SWAP,) if self.swaps else ()))
+        """The model's own ones, the strength of other items where there are swaps, and with several set sizes how often one attends."""
+        return (*self.own, *((SWAP,) if self.swaps else ()), *((ATTENDED,) if len(trials.loads) > 1 else ()))
 
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
@@ -109,7 +111,8 @@ class Report(Model):
                 others = trials.beside["others"][rows, : load - 1]
                 mean = around(trials.answer[rows, None] - others).mean(1)
                 density[rows] = (1 - swapped) * density[rows] + swapped * mean
-        return np.log(np.maximum(density, LEAST))
+        attended = float(values.get("attended", 1.0))
+        return np.log(np.maximum(attended * density + (1 - attended) / (2 * np.pi), LEAST))
 
     def _around(self, weights: np.ndarray, kappas: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         scaled = weights / (2 * np.pi * i0e(kappas))
@@ -135,7 +138,8 @@ class Report(Model):
                 chosen = random.randint(load - 1, size=len(rows))
                 centre[swap] = trials.beside["others"][rows[swap], chosen[swap]]
             errors[rows] = np.angle(np.exp(1j * (centre + noise)))
-        return errors
+        unattended = random.random_sample(len(trials)) >= float(values.get("attended", 1.0))
+        return np.where(unattended, random.uniform(-np.pi, np.pi, len(trials)), errors)
 
 
 class Slots(Report):

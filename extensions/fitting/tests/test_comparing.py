@@ -42,10 +42,10 @@ def test_a_design_that_cannot_tell_two_models_apart() -> None:
 
 @pytest.mark.parametrize("people", [1, 4])
 def test_the_model_of_the_answers_predicts_better(people: int) -> None:
-    (said,) = predicts(fitted("report", ("slots", "resource"), 240, people, k=2.0, sd=18.0), "who")
+    (said,) = predicts(fitted("report", ("slots", "resource"), 400, people, k=2.0, sd=18.0, attended=0.999), "who")
     assert said.startswith("who: slots predicts new answers better than resource (")
     assert ("people as units" in said) is (people > 1)
-    (turned,) = predicts(fitted("report", ("resource", "slots"), 240, people, precision=10.0, power=1.2), "who")
+    (turned,) = predicts(fitted("report", ("resource", "slots"), 400, people, precision=10.0, power=1.2, attended=0.999), "who")
     assert turned.startswith("who: resource predicts new answers better than slots (")
 
 
@@ -62,7 +62,7 @@ def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
 def test_planted_parameters_of_different_people_come_back() -> None:
     fits = [one for k in (1.5, 2.5, 4.0) for one in fitted("report", ("slots",), 200, k=k, sd=18.0)]
     recovery = recover(fits, 12, seed=2, coverage=True)
-    capacity, sd = recovery.parameters
+    capacity, sd, _ = recovery.parameters
     assert (capacity.parameter, sd.parameter) == ("k", "sd")
     assert capacity.correlation > 0.9
     assert abs(capacity.bias) < capacity.error < 0.4

@@ -79,7 +79,8 @@ def with_swaps(of: Callable[[float, int, Numbers], float]) -> Callable[[float, S
         strength = p.get("swap", 0.0) * (size - 1)
         swapped = strength / (1 + strength)
         about_others = sum(of(error - other, size, p) for other in others) / len(others) if len(others) else 0.0
-        return (1 - swapped) * of(error, size, p) + swapped * about_others
+        attended = p.get("attended", 1.0)
+        return attended * ((1 - swapped) * of(error, size, p) + swapped * about_others) + (1 - attended) / (2 * math.pi)
 
     return density
 
@@ -125,7 +126,7 @@ def difference_below(criterion: float, size: float, kappas: Sequence[float], wei
 @pytest.mark.parametrize("name", ["resource", "vp"])
 def test_change_is_detected_as_by_the_formula(name: str) -> None:
     (model,) = models_named(name, "change")
-    p = {"precision": 12.0, "power": 0.7, "tau": 3.0, "criterion": 60.0}
+    p = {"precision": 12.0, "power": 0.7, "tau": 3.0, "criterion": 60.0, "attended": 0.9}
     trials = Trials("change", np.array([1, 1, 3, 3]), np.arange(4), np.ones(4, int), {"signal": np.array([0, 1, 0, 1]), "size": np.array([3.0, 1.2, 0.4, 2.0])})
     found = np.exp(model.log_likelihood(p, trials))
     wanted = []
@@ -142,7 +143,8 @@ def test_change_is_detected_as_by_the_formula(name: str) -> None:
         change = float(trials.beside["size"][row]) * trials.beside["signal"][row]
         criterion = math.radians(p["criterion"])
         below = difference_below(criterion, 0.0, kappas, weights) if size > 1 else 1.0
-        wanted.append(1 - below ** (size - 1) * difference_below(criterion, change, kappas, weights))
+        different = 1 - below ** (size - 1) * difference_below(criterion, change, kappas, weights)
+        wanted.append(0.9 * different + 0.1 * 0.5)
     np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
@@ -151,6 +153,8 @@ def test_slots_detect_changes_as_pashler_says() -> None:
     trials = Trials("change", np.array([2, 6, 6]), np.arange(3), np.ones(3, int), {"signal": np.array([1, 1, 0]), "size": np.full(3, np.pi)})
     found = np.exp(model.log_likelihood({"k": 3.0, "guess": 0.4}, trials))
     np.testing.assert_allclose(found, [1.0, 0.5 + 0.5 * 0.4, 0.4], atol=1e-9)
+    found = np.exp(model.log_likelihood({"k": 3.0, "guess": 0.4, "attended": 0.9}, trials))
+    np.testing.assert_allclose(found, [0.9 + 0.1 * 0.4, 0.9 * (0.5 + 0.5 * 0.4) + 0.1 * 0.4, 0.4], atol=1e-9)
 
 
 def test_signal_detection_is_that_of_the_normal_distribution() -> None:
