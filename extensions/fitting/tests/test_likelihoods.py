@@ -241,7 +241,7 @@ def test_serial_order_is_that_of_the_formulas(name: str, once: int, shift: float
     assert MemoryMeasurement.background == 0.1
 
 
-@pytest.mark.parametrize(("model", "kind"), [(model, kind) for model in MODELS for kind in model.kinds], ids=str)
+@pytest.mark.parametrize(("model", "kind"), [(model, kind) for model in MODELS for kind in model.kinds], ids=lambda value: getattr(value, "name", str(value)))
 def test_answers_come_as_often_as_they_are_likely(model: Model, kind: Any) -> None:
     """A model's own answers are less likely under other parameters; and equal rows are counted, not lost."""
     trials = design(kind, 400, levels=6 if model.name == "sdt-unequal" else 2)
