@@ -418,12 +418,14 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from spanlab.extensions.replication.nback import published_sessions as module
-class Dying(module.Runner):
-    async def take(self, planned, interval_ms=None):
-        if planned.trial == 4:
+class Dying(module.Published):
+    begun = 0
+    def start(self, trial):
+        self.begun += 1
+        if self.begun == 5:
             os.kill(os.getpid(), signal.SIGKILL)
-        return await super().take(planned, interval_ms)
-module.Runner = Dying
+        return super().start(trial)
+module.Published = Dying
 module.import_results([Path(sys.argv[1])], Path(sys.argv[2]))
 """
 
