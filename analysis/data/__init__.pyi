@@ -1,5 +1,7 @@
 from .columns import plain_name as plain_name
 from .exclusions import Rule as Rule
+from .exclusions import apply_exclusions as apply_exclusions
+from .exclusions import of_sessions as of_sessions
 from .loading import Data as Data
 from .loading import load as load
 from .loading import tables_and_folders as tables_and_folders

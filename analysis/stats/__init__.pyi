@@ -1,9 +1,12 @@
 from . import mixed_model as mixed_model
 from .effect_sizes import wilson as wilson
+from .equivalence import spearman_brown as spearman_brown
 from .margins import PRIOR as PRIOR
 from .margins import Margin as Margin
 from .margins import Measured as Measured
 from .margins import read_margins as read_margins
 from .mixed_model import Mixed as Mixed
 from .mixed_model import sort_cells as sort_cells
+from .mixture import fit_mixture as fit_mixture
+from .signal_detection import detection as detection
 from .signal_detection import z_score as z_score

@@ -1,0 +1,41 @@
+"""``spanlab scores-by-person``: one table with a row for each participant. Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spanlab.api import read_rules
+from spanlab.cli import ExcludeOption
+from spanlab.cli.commands import DATA_HELP, caution, print_table
+from spanlab.core import SpanLabError
+
+
+def scores_by_person(
+    data: Annotated[list[str], typer.Argument(help=DATA_HELP, metavar="DATA...")],
+    exclude: ExcludeOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and correlations.csv", metavar="DIR")] = None,
+) -> None:
+    """Write one row of scores for each participant, and a codebook that says what each column is."""
+    from .files import correlations, gathered, write
+
+    scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))
+    caution(loaded)
+    if not scores.rows:
+        raise SpanLabError("no participant has a score in these data; machines have no participant's name")
+    print(*notes, *([""] if notes else []), sep="\n", end="")
+    print(f"{len(scores.rows)} participants, {len(scores.codebook)} columns\n")
+    columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")
+    shown = [one for one in scores.codebook.values() if not one["column"].endswith("_se")]
+    print_table(columns, [tuple(_said(one.get(name)) for name in columns) for one in shown])
+    if output is not None:
+        print("", *write(scores, correlations(scores), output), sep="\n")
+
+
+def _said(value: object) -> str:
+    """A cell of the printed table; empty where nothing is known."""
+    if value is None or value != value:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

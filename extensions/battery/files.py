@@ -1,0 +1,95 @@
+"""Reading of sessions for the scores of participants, their correlations, and the files of ``spanlab scores-by-person -o``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders
+from spanlab.core import SpanLabError, write_whole
+from spanlab.sessions import read_responses
+from spanlab.sessions.studies import known_fields
+
+from .people import ScoreTable, correlation, scores_by_person
+
+if TYPE_CHECKING:
+    from spanlab.analysis.data import Data, Rule
+
+
+def gathered(paths: Sequence[Path], rules: Sequence[Rule] = ()) -> tuple[ScoreTable, list[str], Data]:
+    """Return the scores of everybody in folders of sessions, sentences on what rules left out, and the data as the analysis reads them.
+
+    Raises
+    ------
+    SpanLabError
+        when there are no sessions.
+    """
+    import pandas as pd
+
+    files, _ = tables_and_folders(paths)
+    if files:
+        raise SpanLabError(f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went")
+    data = load(paths, spans_suffice=True)
+    adaptive = [span.facts for span in data.spans]
+    tables = [read_responses(facts.folder).assign(session=facts.name) for facts in data.sessions]
+    filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
+    responses = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
+    notes: list[str] = []
+    sessions = list(data.sessions)
+    if rules:
+        responses, report = apply_exclusions(responses, rules, of_sessions(sessions, rules))
+        notes = list(report.notes)
+        kept = set(responses["session"])
+        sessions = [facts for facts in sessions if facts.name in kept]
+    fields = {facts.participant: _fields(facts.folder, facts.participant) for facts in (*sessions, *adaptive) if facts.participant}
+    scores = scores_by_person(responses, sessions, fields)
+    for name in dict.fromkeys(facts.paradigm for facts in adaptive):
+        over = [span for span in data.spans if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant]
+        climbed = {span.facts.participant: span.result["span"] for span in sorted(over, key=lambda span: span.facts.started) if span.result is not None}
+        scores.add(f"{name}_adaptive", "Result of the staircase or span test; of several sessions the last.", "levels", f"{name}: adaptive sessions", climbed)
+    return scores, notes, data
+
+
+def _fields(session: Path, participant: str) -> dict[str, Any]:
+    """What is known of a participant of a study; nothing where the session is of none."""
+    try:
+        return known_fields(session.parent.parent.parent, participant)
+    except (SpanLabError, OSError, KeyError):
+        return {}
+
+
+def correlations(scores: ScoreTable) -> list[dict[str, Any]]:
+    """Correlations of all pairs of scores with a split-half reliability, over those who have both; ``corrected`` divides by the root of both reliabilities."""
+    columns = {name: {person: row[name] for person, row in scores.rows.items() if name in row} for name, one in scores.codebook.items() if "reliability" in one}
+    pairs = []
+    for first, second in combinations(columns, 2):
+        r = correlation(columns[first], columns[second])
+        both = len(columns[first].keys() & columns[second].keys())
+        product = scores.codebook[first]["reliability"] * scores.codebook[second]["reliability"]
+        corrected = r / np.sqrt(product) if min(scores.codebook[one]["reliability"] for one in (first, second)) > 0 else np.nan
+        pairs.append({"first": first, "second": second, "people": both, "r": r, "corrected": corrected})
+    return pairs
+
+
+def write(scores: ScoreTable, pairs: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
+    """Write the wide table, its codebook, and the correlations.
+
+    Raises
+    ------
+    SpanLabError
+        when they cannot be written.
+    """
+    import pandas as pd
+
+    tables = {"scores.csv": scores.table(), "codebook.csv": scores.codes(), "correlations.csv": pd.DataFrame(pairs)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            write_whole(folder / name, table.to_csv(index=False).encode())
+    except OSError as error:
+        raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
+    return [folder / name for name in tables]

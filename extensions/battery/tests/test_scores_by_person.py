@@ -1,0 +1,246 @@
+"""Scores of participants against a script that is written from the published formulas alone, and reads nothing but the rows of answers."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spanlab.extensions.battery.people import ScoreTable, scores_by_person
+from spanlab.extensions.battery.scales import alpha, omega
+
+LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
+#: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge
+DECISIONS = (16, 17, 18)
+Row = dict[str, Any]
+
+
+def answers(people: int) -> list[Row]:
+    """Everybody's answers to eight tasks."""
+    random = np.random.RandomState(7)
+    rows: list[Row] = []
+    for number in range(people):
+        person, ability = f"P{number:03}", random.uniform(0.3, 0.95)
+
+        def row(task: str, trial: int, correct: object, person: str = person, **more: Any) -> None:
+            late = random.rand() < 0.03 and correct is not None
+            of = {"participant": person, "agent": "participant", "agent_kind": "participant", "paradigm": task, "session": f"{person}-{task}", "block": 1}
+            of |= {"trial": trial, "trial_id": f"{task}{trial}", "practice": False, "pilot": False, "phase": "probe", "chance": 0.1, "step": 1, "ask": 1}
+            of |= {"outcome": "omitted" if late else "answered", "correct": False if late else correct, "rt_ms": None if late else random.gamma(4, 200)}
+            rows.append(of | more)
+
+        for task in LISTS:
+            for trial in range(1, 9):
+                length = 2 + trial % 4
+                edits = 0
+                for place in range(1, length + 1):
+                    right = bool(random.rand() < ability)
+                    edits += not right
+                    given: Row = {"serial_position": place, "output_position": place, "list_length": length, "set_size": length}
+                    row(task, trial, right, correct_answer=str(place), answer=str(place if right else 0), ask=9, **given)
+                for one in rows[-length:]:
+                    one["edit_distance"] = edits
+            for decision in range(20 if task in ("operation_span", "symmetry_span") else 0):
+                shown: Row = {
+                    "set_size": 0,
+                    "correct_answer": '"true"',
+                    "phase": "distractor",
+                    "step": decision,
+                    "outcome": "answered",
+                    "rt_ms": 900.0 + decision,
+                }
+                row(task, 1 + decision % 8, decision < DECISIONS[number % 3], **shown)
+                rows[-1]["correct"] = decision < DECISIONS[number % 3]
+        for task, words in (("cd", ("different", "same")), ("sternberg", ("yes", "no"))):
+            for trial in range(1, 25):
+                right = bool(random.rand() < 0.5 + ability / 2)
+                row(task, trial, right, correct_answer=json.dumps(words[trial % 4 < 2]), set_size=2 + trial // 4 % 2 * 2, answer='""')
+        for trial in range(1, 21):
+            error = float(random.normal(0, 20) if random.rand() < ability else random.uniform(-180, 180))
+            row("continuous_colour", trial, abs(error) < 30, correct_answer="90", error=error, period=360.0, set_size=3, answer="1")
+            if rows[-1]["outcome"] == "omitted":
+                rows[-1]["error"] = None
+        trait = random.normal(0, 1)
+        for item in range(6):
+            agreed = int(np.clip(round(3 + trait + random.normal(0, 0.8)), 1, 5))
+            scale = {"record_scale": '"need_for_cognition"', "record_reverse": json.dumps(item % 3 == 0), "scale_from": 1, "scale_to": 5}
+            row("questionnaire", item + 1, None, answer=str(6 - agreed if item % 3 == 0 else agreed), correct_answer=None, **scale | {"phase": f"item{item}"})
+    return rows
+
+
+def z(share: float) -> float:
+    return statistics.NormalDist().inv_cdf(share)
+
+
+def quantile(times: list[float], share: float) -> float:
+    """The seventh definition of Hyndman and Fan (1996)."""
+    ordered, at = sorted(times), (len(times) - 1) * share
+    low = math.floor(at)
+    return ordered[low] + (ordered[min(low + 1, len(ordered) - 1)] - ordered[low]) * (at - low)
+
+
+def independent(rows: list[Row], trials: Any = lambda trial: True) -> dict[tuple[str, str], float]:
+    """Every score from the formulas: Conway et al. (2005), Macmillan and Creelman (2005), Cowan (2001), Pashler (1988) with Chapman's inverse."""
+    scores: dict[tuple[str, str], float] = {}
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        if trials(row["trial"]):
+            groups[row["participant"], row["paradigm"]].append(row)
+    for (person, task), everything in groups.items():
+        kept = [row for row in everything if row.get("set_size") != 0 and row["correct"] is not None]
+        decisions = [row for row in everything if row.get("set_size") == 0]
+        said: dict[str, float] = {}
+        for name, some in (("", kept), ("processing_", decisions)):
+            if some:
+                said[f"{name}accuracy"] = sum(row["correct"] for row in some) / len(some)
+                times = [row["rt_ms"] for row in some if row["correct"]]
+                said[f"{name}rt" if name else "rt_median"] = quantile(times, 0.5)
+        if kept:
+            said["omitted"] = sum(row["outcome"] == "omitted" for row in kept) / len(kept)
+            times = [row["rt_ms"] for row in kept if row["correct"]]
+            said |= {"rt_p10": quantile(times, 0.1), "rt_p90": quantile(times, 0.9)}
+        if task in LISTS:
+            lists: dict[int, list[bool]] = defaultdict(list)
+            for row in kept:
+                lists[row["trial"]].append(row["correct"])
+            said["pcu"] = sum(sum(one) / len(one) for one in lists.values()) / len(lists)
+            said["pcl"] = sum(map(sum, lists.values())) / sum(map(len, lists.values()))
+            said["anu"] = sum(all(one) for one in lists.values()) / len(lists)
+            said["absolute"] = sum(len(one) for one in lists.values() if all(one))
+            lengths = {len(one) for one in lists.values()}
+            whole = {length: [all(one) for one in lists.values() if len(one) == length] for length in lengths}
+            said["span"] = max([length for length in lengths if 2 * sum(whole[length]) >= len(whole[length])], default=0)
+        if task in ("cd", "sternberg"):
+            yes = '"different"' if task == "cd" else '"yes"'
+
+            def rates(some: list[Row], yes: str = yes) -> tuple[int, int, int, int]:
+                signals = [row for row in some if row["correct_answer"] == yes]
+                others = [row for row in some if row["correct_answer"] != yes and row["outcome"] == "answered"]
+                return sum(row["correct"] for row in signals), len(signals), sum(not row["correct"] for row in others), len(others)
+
+            hits, signals, alarms, others = rates(kept)
+            of_hits, of_alarms = z((hits + 0.5) / (signals + 1)), z((alarms + 0.5) / (others + 1))
+            said |= {"d_prime": of_hits - of_alarms, "criterion": -(of_hits + of_alarms) / 2}
+            if task == "cd":
+                cowan, pashler = [], []
+                for size in (2, 4):
+                    hits, signals, alarms, others = rates([row for row in kept if row["set_size"] == size])
+                    cowan.append(size * (hits / signals - alarms / others))
+                    pashler.append(size * (1 - (1 - hits / signals) * (others + 1) / (others - alarms + 1)))
+                said |= {"k_cowan": sum(cowan) / 2, "k_pashler": sum(pashler) / 2}
+        if task == "continuous_colour":
+            errors = [abs(row["error"]) for row in kept if row["error"] is not None]
+            said["error"] = sum(errors) / len(errors)
+        if task == "questionnaire":
+            turned = [6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in everything]
+            said["need_for_cognition"] = sum(turned) / len(turned)
+        for name, value in said.items():
+            scores[person, f"{task}_{name}"] = value
+    return scores
+
+
+def compare(scores: ScoreTable, wanted: dict[tuple[str, str], float]) -> int:
+    """All scores of the script are in the table, to 1e-9."""
+    for (person, column), value in wanted.items():
+        assert scores.rows[person][column] == pytest.approx(value, abs=1e-9), (person, column)
+    return len(wanted)
+
+
+@pytest.fixture(scope="module")
+def eight() -> tuple[list[Row], ScoreTable]:
+    rows = answers(8)
+    return rows, scores_by_person(pd.DataFrame(rows))
+
+
+def test_every_score_is_that_of_an_independent_script(eight: tuple[list[Row], ScoreTable]) -> None:
+    rows, scores = eight
+    wanted = independent(rows)
+    assert compare(scores, wanted) > 8 * 40
+    extra = {column for column in scores.codebook if not column.endswith("_se")} - {column for _, column in wanted}
+    assert extra <= {"continuous_colour_mixture_answers"}
+
+
+@pytest.mark.slow
+def test_every_score_of_two_hundred_people_in_eight_tasks() -> None:
+    rows = answers(200)
+    scores = scores_by_person(pd.DataFrame(rows))
+    assert len(scores.rows) == 200
+    assert len({row["paradigm"] for row in rows}) == 8
+    assert compare(scores, independent(rows)) > 200 * 40
+
+
+def test_reliability_is_of_odd_and_even_trials_and_its_error_follows(eight: tuple[list[Row], ScoreTable]) -> None:
+    rows, scores = eight
+    halves = [independent(rows, lambda trial, half=half: trial % 2 == half) for half in (0, 1)]
+    for column in ("digit_span_pcu", "corsi_absolute", "cd_d_prime", "continuous_colour_error"):
+        odd, even = ([half[person, column] for person in sorted(scores.rows)] for half in halves)
+        r = statistics.correlation(odd, even)
+        stepped = 2 * r / (1 + r)
+        assert scores.codebook[column]["reliability"] == pytest.approx(stepped, abs=1e-9)
+        sd = statistics.stdev(scores.rows[person][column] for person in scores.rows)
+        assert scores.codebook[column]["sem"] == pytest.approx(sd * math.sqrt(1 - stepped), abs=1e-9)
+
+
+def test_the_standard_error_leaves_out_each_trial_in_turn(eight: tuple[list[Row], ScoreTable]) -> None:
+    rows, scores = eight
+    for column in ("digit_span_pcu", "cd_k_pashler"):
+        of = column.partition("_pcu")[0].partition("_k")[0]
+        mine = [row for row in rows if row["participant"] == "P003" and row["paradigm"] == of]
+        trials = sorted({row["trial"] for row in mine})
+        without = [independent([row for row in mine if row["trial"] != left])["P003", column] for left in trials]
+        mean = sum(without) / len(without)
+        wanted = math.sqrt((len(trials) - 1) / len(trials) * sum((one - mean) ** 2 for one in without))
+        assert scores.rows["P003"][f"{column}_se"] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_mixture_is_fitted_to_enough_answers_alone_and_as_likely_as_planted() -> None:
+    """Nobody's mixture rests on 20 answers; of 400 the planted parameters come back, and the count says what they rest on."""
+    random = np.random.RandomState(1)
+    head = {"participant": "P1", "agent": "participant", "agent_kind": "participant", "paradigm": "continuous_colour", "session": "s", "block": 1}
+    rows = [
+        head
+        | {"trial": n, "trial_id": str(n), "correct": True, "correct_answer": "90", "outcome": "answered", "period": 360.0, "set_size": 1, "rt_ms": 500.0}
+        | {"error": float(np.degrees(random.vonmises(0, 8)) if random.rand() < 0.75 else random.uniform(-180, 180))}
+        for n in range(400)
+    ]
+    row = scores_by_person(pd.DataFrame(rows)).rows["P1"]
+    assert row["continuous_colour_mixture_answers"] == 400
+    assert row["continuous_colour_mixture_guesses"] == pytest.approx(0.25, abs=0.06)
+    assert row["continuous_colour_mixture_sd"] == pytest.approx(20.9, abs=2.5)
+    few = scores_by_person(pd.DataFrame(rows[:20])).rows["P1"]
+    assert few["continuous_colour_mixture_answers"] == 20
+    assert "continuous_colour_mixture_sd" not in few
+
+
+def test_alpha_and_omega_of_items_that_share_a_factor_and_of_items_that_do_not(eight: tuple[list[Row], ScoreTable]) -> None:
+    rows, scores = eight
+    rated = [row for row in rows if "record_scale" in row]
+    turned = [6 - int(row["answer"]) if row["record_reverse"] == "true" else int(row["answer"]) for row in rated]
+    matrix = np.array(turned).reshape(len(scores.rows), 6)
+    variances = [statistics.variance(map(float, column)) for column in matrix.T]
+    wanted = 6 / 5 * (1 - sum(variances) / statistics.variance(map(float, matrix.sum(axis=1))))
+    assert scores.codebook["questionnaire_need_for_cognition"]["alpha"] == pytest.approx(wanted, abs=1e-9)
+    random = np.random.RandomState(3)
+    loadings = np.array([0.9, 0.7, 0.5, 0.8])
+    exact = np.linalg.cholesky(np.outer(loadings, loadings) + np.diag(1 - loadings**2))
+    plain = random.normal(size=(300, 4))
+    plain = np.linalg.solve(np.linalg.cholesky(np.cov(plain.T)), (plain - plain.mean(axis=0)).T).T
+    assert omega(plain @ exact.T) == pytest.approx(loadings.sum() ** 2 / (loadings.sum() ** 2 + (1 - loadings**2).sum()), abs=1e-6)
+    assert abs(alpha(plain)) < 1e-9
+    assert math.isnan(alpha(plain[:, :1]))
+    assert math.isnan(omega(plain[:, :2]))
+
+
+def test_the_codebook_says_what_each_column_is(eight: tuple[list[Row], ScoreTable]) -> None:
+    _, scores = eight
+    codes, table = scores.codes(), scores.table()
+    assert [*table.columns] == ["participant", *codes["column"]]
+    assert codes[["says", "unit", "source"]].map(bool).all(axis=None)
+    assert codes["says"].str.endswith(".").all()
+    assert (len(table), table["participant"].is_unique) == (8, True)
