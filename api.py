@@ -483,20 +483,22 @@ def render(trial: Trial, size_px: int = 96) -> np.ndarray:
 
 
 def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
-    """The rules of a file; none where no file is named.
+    """The rules of a file, or a preset of that name (``complex_span_85``, ``attention``, ``timing``); none where no file is named.
 
     Raises
     ------
     SpanLabError
         when the file cannot be read, with everything that is wrong with it.
     """
-    from .analysis.data.exclusions import RulesFile
+    from .analysis.data.exclusions import PRESETS, RulesFile
     from .core.errors import ParadigmError
     from .paradigms.language.diagnostics import in_order, validated
     from .paradigms.language.yaml_source import read
 
     if file is None:
         return ()
+    if str(file) in PRESETS:
+        return PRESETS[str(file)]
     document = read(Path(file))
     found, problems = validated(RulesFile, document.data)
     if problems or not isinstance(found, RulesFile):

@@ -12,5 +12,10 @@ from typing import Annotated
 import typer
 
 ExcludeOption = Annotated[
-    Path | None, typer.Option("--exclude", help="leave out answers, trials, sessions or participants by the rules in this file", metavar="RULES.yaml")
+    Path | None,
+    typer.Option(
+        "--exclude",
+        help="leave out answers, trials, sessions or participants by the rules in this file, or by a preset: complex_span_85, attention or timing",
+        metavar="RULES.yaml",
+    ),
 ]

@@ -1,4 +1,5 @@
 from .columns import plain_name as plain_name
+from .conduct import without_memory as without_memory
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
 from .exclusions import of_sessions as of_sessions

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...sessions.record.events import Event
 from ...sessions.record.quiz import attention_checks, quiz_of
 from ...sessions.record.reader import finished_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -66,3 +69,17 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
         cuts=Counter(event["why"] for event in events if event["event"] == "trial_cut"),
         resumed=sum(event["event"] == "resumed" for event in events),
     )
+
+
+def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
+    """The response table of a session, with ``_check`` where a question tests attention or a quiz, and no memory; unchanged where there are none.
+
+    Parameters
+    ----------
+    session : content of ``session.json``
+    """
+    data = session.get("paradigm_data")
+    phases = (data.get("attention_checks") if isinstance(data, Mapping) else None) or ()
+    if session.get("quiz") is not None:
+        return table.assign(_check=True)
+    return table.assign(_check=table["phase"].isin(phases)) if phases and "phase" in table.columns else table

@@ -9,7 +9,7 @@ not known, such as the reaction time of a machine, a rule leaves nobody out, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -45,6 +45,8 @@ MeasureName = Literal[
     "trial_paused_ms",
     "trial_unfocused_ms",
     "timing",
+    "attention_checks",
+    "processing_accuracy",
     "trials",
     "answers",
     "attempts",
@@ -79,6 +81,11 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     "trial_paused_ms": (_SHOWN, "ms for which the trial was paused; for a session, the number per trial"),
     "trial_unfocused_ms": (_SHOWN, "ms for which another window had the focus in the trial; for a session, the number per trial"),
     "timing": (("sessions",), "number of problems in the timing verdict of the session (see spanlab timing); 0 is a pass"),
+    "attention_checks": (("sessions", "participants"), "share of attention checks answered correctly, 0 to 1"),
+    "processing_accuracy": (
+        ("sessions", "participants"),
+        "share of right decisions that need no memory (set size 0), as between the items of complex spans; omitted ones are wrong",
+    ),
     "trials": (("sessions", "participants"), "number of trials with scored answers"),
     "answers": (_MORE, "number of scored answers"),
     "attempts": (("answers",), "number of replies to the question until one was used (chat models)"),
@@ -163,7 +170,7 @@ class Rule(BaseModel):
 
 
 #: Measures that only the folder of a session tells, not its table.
-OF_FOLDERS: tuple[MeasureName, ...] = ("timing", "failed")
+OF_FOLDERS: tuple[MeasureName, ...] = ("timing", "failed", "attention_checks")
 
 
 @dataclass(frozen=True)
@@ -174,10 +181,22 @@ class OfSessions:
     ----------
     timing : how many things the timing verdict finds to look at, of those that were shown in a window
     failed : share of the planned trials that failed
+    checks : share of attention checks that were answered correctly, where there were any
     """
 
     timing: Mapping[str, int]
     failed: Mapping[str, float]
+    checks: Mapping[str, float] = field(default_factory=dict)
+
+
+#: Rules that papers often have, by the names that ``--exclude`` takes in the place of a file.
+PRESETS: Mapping[str, tuple[Rule, ...]] = {
+    "complex_span_85": (
+        Rule(leave_out="participants", where="processing_accuracy", below=0.85, reason="fewer than 85 percent of the decisions of a complex span were right"),
+    ),
+    "attention": (Rule(leave_out="participants", where="attention_checks", below=1, everywhere=True, reason="an attention check was answered wrongly"),),
+    "timing": (Rule(leave_out="sessions", where="timing", above=0, reason="the timing verdict names a problem"),),
+}
 
 
 class RulesFile(BaseModel):
@@ -229,9 +248,15 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
     codes = {level: _codes(table, key) for level, key in _KEYS.items()}
     items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
     alive, people = np.ones(len(table), bool), _people(table)
+    others: Mapping[MeasureName, Callable[[], pd.DataFrame]] = {
+        "attention_checks": lambda: table.assign(_row=np.arange(len(table))),
+        "processing_accuracy": lambda: _decisions(table),
+    }
     summary, units, notes = [], [], []
     for number, rule in enumerate(rules, start=1):
-        left = items[alive[items["_row"].to_numpy()]]
+        counted = items["_row"].to_numpy()[alive[items["_row"].to_numpy()]]
+        left = others[rule.where]() if rule.where in others else items
+        left = left[alive[left["_row"].to_numpy()]]
         rows = left["_row"].to_numpy()
         asked = np.ones(len(left), bool) if rule.whose == "everybody" else people[rows] == (rule.whose == "people")
         if rule.paradigms:
@@ -243,9 +268,9 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
         gone = alive & np.isin(codes[rule.leave_out], out.index.to_numpy())
         if rule.everywhere:
             gone = alive & np.isin(_codes(table, _KEYS["participants"][:-1]), np.unique(_codes(table, _KEYS["participants"][:-1])[gone]))
-        scored = int(gone[rows].sum())
+        scored = int(gone[counted].sum())
         units.append(_rows_left_out(judged, unit, out, rule, number))
-        summary.append((number, str(rule), len(values), int(values.isna().sum()), len(out), len(left), scored, int(gone.sum())))
+        summary.append((number, str(rule), len(values), int(values.isna().sum()), len(out), len(counted), scored, int(gone.sum())))
         notes.append(_sentence(rule, number, units[-1], summary[-1]))
         alive &= ~gone
     if rules and not alive.any() and len(table):
@@ -264,7 +289,20 @@ def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSe
     timings = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None} if "timing" in asked else {}
     faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}
     failed = {facts.name: sum(facts.failed.values()) / facts.planned for facts in sessions if facts.planned}
-    return OfSessions(faults, failed)
+    checks = {facts.name: facts.conduct.checks / facts.conduct.checked for facts in sessions if facts.conduct.checked}
+    return OfSessions(faults, failed, checks)
+
+
+def _decisions(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of decisions that need no memory, without practice."""
+    import pandas as pd
+
+    nothing = pd.Series(False, index=table.index)
+    idle = pd.to_numeric(table["set_size"], errors="coerce").eq(0) if "set_size" in table.columns else nothing
+    practice = table["practice"].eq(True).fillna(False).astype(bool) if "practice" in table.columns else nothing
+    asked = table["correct_answer"].notna() if "correct_answer" in table.columns else ~nothing
+    right = table["correct"].astype(str).str.lower().isin(["true", "1", "1.0"]).astype(float)
+    return table.assign(_row=np.arange(len(table)), correct=right)[idle & ~practice & asked]
 
 
 def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
@@ -329,6 +367,8 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         "trial_paused_ms": of_trial("trial_paused_ms"),
         "trial_unfocused_ms": of_trial("trial_unfocused_ms"),
         "timing": lambda: each(items["session"].map(sessions.timing).astype(float), "max"),
+        "attention_checks": lambda: each(items["session"].map(sessions.checks).astype(float).mask(items["session"].duplicated()), "mean"),
+        "processing_accuracy": lambda: each(items["correct"], "mean"),
         "trials": lambda: each(pd.Series(trial, index=items.index), "nunique"),
         "answers": lambda: each(items["correct"], "size"),
         "attempts": lambda: each(number("attempts"), "max"),

@@ -181,6 +181,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "pilot": ("pilot row", "left out."),
     "pilot used": ("pilot row", "included on request."),
     "warm_up": ("warm-up row", "left out: questions put before those that count, in the same conversation."),
+    "check": ("check", "of attention or of the instructions left out: these need no memory."),
     "twice": ("duplicate row", "counted once."),
     "idle": ("decision", "that needed no memory (set size 0) left out."),
     "confidence": ("rating", "of confidence put beside the answer before."),
@@ -211,6 +212,10 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     if warming.any():
         left_out["warm_up"] = int(warming.sum())
         table = table[~warming]
+    if "_check" in table.columns:
+        checks = table["_check"].eq(True).fillna(False).astype(bool)
+        left_out["check"] = int(checks.sum())
+        table = table[~checks].drop(columns="_check")
     known = table["trial"].notna() | (table["trial_id"] != "")
     table = table.assign(unit_trial=np.where(known, groups(table, TRIAL)[0], -1))
     table = _without_duplicates(table, left_out)

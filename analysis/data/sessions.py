@@ -28,7 +28,7 @@ from ...sessions.record.reader import (
     staircase_of,
 )
 from ...sessions.record.staircase import describe_span
-from .conduct import Conduct, conduct_of
+from .conduct import Conduct, conduct_of, without_memory
 from .scoring import plural
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
         facts = replace(facts_of(head, trials, str(min(started)) if len(started) else "", timing, failed), conduct=conduct)
         problems += unfinished(facts)
         sessions.append(facts)
-        tables.append(table.assign(session=head.name))
+        tables.append(without_memory(head.session, table).assign(session=head.name))
     if not sessions and spans and spans_suffice:
         return Gathered(response_table([]).to_pandas(), (), tuple(problems), spans)
     if not sessions:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders
+from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders, without_memory
 from spanlab.core import SpanLabError, write_whole
-from spanlab.sessions.record import read_chunks
+from spanlab.sessions.record import read_chunks, read_session
 from spanlab.sessions.studies import known_fields
 
 from .people import ScoreTable, correlation, scores_by_person
@@ -35,7 +35,9 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = ()) -> tuple[ScoreTa
         raise SpanLabError(f"{files[0]} is a table: scores-by-person reads folders of sessions, which also say how the sessions went")
     data = load(paths, spans_suffice=True)
     adaptive = [span.facts for span in data.spans]
-    tables = [chunk.to_pandas().assign(session=facts.name) for facts in data.sessions for chunk in read_chunks(facts.folder)]
+    tables = [
+        without_memory(read_session(facts.folder), chunk.to_pandas()).assign(session=facts.name) for facts in data.sessions for chunk in read_chunks(facts.folder)
+    ]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
     notes: list[str] = []

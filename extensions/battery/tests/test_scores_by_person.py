@@ -6,12 +6,16 @@ import json
 import math
 import statistics
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from spanlab.analysis.data import apply_exclusions, score_table, without_memory
+from spanlab.analysis.data.exclusions import OfSessions
+from spanlab.api import read_rules
 from spanlab.extensions.battery.people import ScoreTable, scores_by_person
 from spanlab.extensions.battery.scales import alpha, omega
 
@@ -244,3 +248,34 @@ def test_the_codebook_says_what_each_column_is(eight: tuple[list[Row], ScoreTabl
     assert codes[["says", "unit", "source"]].map(bool).all(axis=None)
     assert codes["says"].str.endswith(".").all()
     assert (len(table), table["participant"].is_unique) == (8, True)
+
+
+def test_a_preset_excludes_exactly_those_below_its_edge() -> None:
+    """Of 20 decisions 16, 17 and 18 were right: 17 are 85 %, and stay."""
+    responses = pd.DataFrame(answers(9))
+    kept, report = apply_exclusions(responses, read_rules(Path("complex_span_85")))
+    span = kept[kept["paradigm"] == "operation_span"]["participant"].unique()
+    assert set(span) == {f"P{number:03}" for number in range(9) if DECISIONS[number % 3] >= 17}
+    assert set(kept[kept["paradigm"] == "digit_span"]["participant"]) == {f"P{number:03}" for number in range(9)}
+    assert set(report.units["participant"]) == {"P000", "P003", "P006"}
+    assert report.units["value"].tolist() == pytest.approx([0.8] * 6)
+
+
+def test_a_missed_attention_check_excludes_somebody_everywhere_and_a_passed_one_nobody() -> None:
+    responses = pd.DataFrame(answers(3))
+    checks = {"P000-questionnaire": 1.0, "P001-questionnaire": 0.5}
+    kept, report = apply_exclusions(responses, read_rules(Path("attention")), OfSessions({}, {}, checks))
+    assert set(kept["participant"]) == {"P000", "P002"}
+    assert report.units[["participant", "paradigm", "value"]].to_numpy().tolist() == [["P001", "questionnaire", 0.5]]
+    assert set(kept[kept["participant"] == "P000"]["paradigm"]) == set(responses["paradigm"])
+
+
+def test_questions_that_test_attention_are_no_memory_and_others_are() -> None:
+    responses = pd.DataFrame(answers(1)).query("paradigm == 'cd'").reset_index(drop=True)
+    responses["phase"] = ["check" if number < 4 else "probe" for number in range(len(responses))]
+    session = {"paradigm_data": {"attention_checks": ["check"]}}
+    scored = score_table(without_memory(session, responses))
+    assert len(scored.items) == len(responses) - 4
+    assert "4 checks of attention or of the instructions left out: these need no memory." in scored.notes
+    assert len(score_table(without_memory({"paradigm_data": {}}, responses)).items) == len(responses)
+    assert not len(score_table(without_memory({"quiz": {"pass": 1}}, responses)).items)
