@@ -36,7 +36,9 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = ()) -> tuple[ScoreTa
     data = load(paths, spans_suffice=True)
     adaptive = [span.facts for span in data.spans]
     tables = [
-        without_memory(read_session(facts.folder), chunk.to_pandas()).assign(session=facts.name) for facts in data.sessions for chunk in read_chunks(facts.folder)
+        without_memory(read_session(facts.folder), chunk.to_pandas()).assign(session=facts.name)
+        for facts in data.sessions
+        for chunk in read_chunks(facts.folder)
     ]
     filled = [table.dropna(axis="columns", how="all") for table in tables if len(table)]
     responses = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=["participant", "paradigm", "correct", "agent", "session"])
