@@ -24,7 +24,7 @@ def scores_by_person(
     scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))
     caution(loaded)
     if not scores.rows:
-        raise SpanLabError("no participant has a score in these data; machines have no participant's name")
+        raise SpanLabError(" ".join([*notes, "No participant has a score in these data; machines have no participant's name"]))
     print(*notes, *([""] if notes else []), sep="\n", end="")
     print(f"{len(scores.rows)} participants, {len(scores.codebook)} columns\n")
     columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")

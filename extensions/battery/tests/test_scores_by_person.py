@@ -16,6 +16,7 @@ import pytest
 from spanlab.analysis.data import apply_exclusions, score_table, without_memory
 from spanlab.analysis.data.exclusions import OfSessions
 from spanlab.api import read_rules
+from spanlab.extensions.battery.files import correlations
 from spanlab.extensions.battery.people import ScoreTable, scores_by_person
 from spanlab.extensions.battery.scales import alpha, omega
 
@@ -279,3 +280,16 @@ def test_questions_that_test_attention_are_no_memory_and_others_are() -> None:
     assert "4 checks of attention or of the instructions left out: these need no memory." in scored.notes
     assert len(score_table(without_memory({"paradigm_data": {}}, responses)).items) == len(responses)
     assert not len(score_table(without_memory({"quiz": {"pass": 1}}, responses)).items)
+
+
+def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_where_one_is_not_above_zero() -> None:
+    scores = ScoreTable()
+    values = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0, 4.5], "c": [3.0, 1.0, 2.0, 2.5, 0.0]}
+    for (name, numbers), reliability in zip(values.items(), (0.8, 0.5, -0.1), strict=True):
+        scores.add(name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability)
+    pairs = {(one["first"], one["second"]): one for one in correlations(scores)}
+    r = statistics.correlation(values["a"], values["b"])
+    assert pairs["a", "b"]["r"] == pytest.approx(r, abs=1e-12)
+    assert pairs["a", "b"]["corrected"] == pytest.approx(r / math.sqrt(0.8 * 0.5), abs=1e-12)
+    assert pairs["a", "b"]["people"] == 5
+    assert math.isnan(pairs["a", "c"]["corrected"])
