@@ -32,7 +32,11 @@ def planted(model: Model, kind: Any, count: int, seed: int, levels: int = 2) -> 
     return trials.answered(model.draw(space.values(at, trials), trials, random)), space, at
 
 
-@pytest.mark.parametrize(("model", "kind"), [(model, kind) for model in MODELS for kind in model.kinds[:1]], ids=lambda value: getattr(value, "name", str(value)))
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [(model, kind) for model in MODELS for kind in model.kinds[:1]],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
 def test_a_fit_is_at_least_as_likely_as_what_was_planted(model: Model, kind: Any) -> None:
     trials, space, at = planted(model, kind, 300, 2, 6 if model.name == "sdt-unequal" else 2)
     there = float(model.log_likelihood(space.values(at, trials), trials).sum())
