@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 #: Columns that every answer of :func:`published` has; ``factor_<name>`` and ``record_<name>`` columns, named as in the response
 #: table, follow where a study varied more.
 PUBLISHED_COLUMNS = ("study", "paradigm", "list_length", "set_size", "serial_position", "retention_steps", "accuracy", "measure", "source")
+#: Of more levels the first and the last are named.
+_MOST_LEVELS = 6
+#: Columns that are no levels of an experimenter: positions vary within a trial.
+_NO_LEVELS = ("study", "paradigm", "serial_position", "accuracy", "measure", "source")
 _WHOLE = ("list_length", "set_size", "serial_position", "retention_steps")
 
 
@@ -38,6 +42,23 @@ def published(paradigm: str | None = None) -> pd.DataFrame:
         nullable integers. Empty when no digitised numbers exist for the paradigm.
     """
     return _points(paradigm).copy()
+
+
+def conditions(paradigm: str) -> list[tuple[str, str, str]]:
+    """The levels at which a paradigm has published people: ``(paradigm, study, levels)`` for each study, empty when there is none."""
+    table = _points(paradigm)
+    rows = []
+    for study, points in table.groupby("study", sort=False):
+        factors = {name.removeprefix("factor_").removeprefix("record_"): points[name].dropna().unique() for name in points.columns if name not in _NO_LEVELS}
+        repeated = "list_length" in factors and len(factors["list_length"]) > 0
+        shown = {name: levels for name, levels in factors.items() if len(levels) and not (name == "set_size" and repeated)}
+        rows.append((paradigm, str(study), "; ".join(f"{name} {_levels(sorted(levels))}" for name, levels in shown.items())))
+    return rows
+
+
+def _levels(values: list[object]) -> str:
+    words = [value if isinstance(value, str) else f"{float(str(value)):g}" for value in values]
+    return ", ".join(words) if len(words) <= _MOST_LEVELS else f"{words[0]} to {words[-1]}"
 
 
 @cache

@@ -1,3 +1,4 @@
+from .coding import decoded as decoded
 from .columns import plain_name as plain_name
 from .conduct import without_memory as without_memory
 from .exclusions import Rule as Rule

@@ -1,6 +1,7 @@
 from .cells import nback_cells as nback_cells
 from .measures import PUBLISHED as PUBLISHED
 from .measures import measured as measured
+from .measures import nback_blocks as nback_blocks
 from .published import FAMILIES as FAMILIES
 from .published import OTHER_MODELS as OTHER_MODELS
 from .published import REFERENCE as REFERENCE

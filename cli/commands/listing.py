@@ -42,6 +42,7 @@ def list_(
     characteristic: Annotated[Values, _filter("characteristic")] = None,
     duration: Annotated[bool, typer.Option("--duration", help="show how long a session of people takes instead, and what that rests on")] = False,
     chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
+    human: Annotated[bool, typer.Option("--human", help="show the levels for which there are published people instead, and the study")] = False,
 ) -> None:
     """List the paradigms of the library, one per line, or the chance level of each."""
     sources = names or shipped()
@@ -54,6 +55,14 @@ def list_(
     if chance:
         print_table(("paradigm", "phase", "condition", "generator", "items", "chance", "best blind guess", "all right"), _chance(list(cards)))
         print(_LEGEND)
+        return
+    if human:
+        from ...human_data import conditions
+
+        rows = [row for source in cards for row in conditions(source)]
+        if not rows:
+            raise SpanLabError("there are no published people for these paradigms; spanlab list --human names those that have some")
+        print_table(("paradigm", "study", "levels"), rows)
         return
     if duration:
         print_table(("paradigm", "trials", "in all", "practice", "of which"), _durations(list(cards)))

@@ -143,3 +143,15 @@ def test_factors_in_short() -> None:
 def test_columns_are_as_wide_as_what_is_in_them(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("a", "long"), [("wide one", "b"), ("c", "")])
     assert capsys.readouterr().out == "a         long\nwide one  b\nc\n"
+
+
+def test_published_people_are_listed_with_their_levels(run: Run) -> None:
+    status, out, err = run("list", "--human")
+    assert (status, err) == (0, "")
+    lines = {line.split()[0]: line for line in out.splitlines()[1:]}
+    assert {*lines} == {"cd", "cs", "smu", "vir", "vsr", "vsrec"}
+    assert lines["vsr"].endswith("list_length 3, 4, 5, 6")
+    assert "cognitive_load 0.27 to 0.53" in lines["cs"]
+    status, _, err = run("list", "sfr", "--human")
+    assert status == 1
+    assert "no published people" in err

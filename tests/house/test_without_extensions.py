@@ -17,8 +17,16 @@ from spanlab.core.version import __version__
 ROOT = Path(__file__).resolve().parents[2]
 NOT_COPIED = shutil.ignore_patterns(".*", "tests", "benchmarks", "docs", "examples", "scripts", "build", "runs", "data", "*.egg-info", "__pycache__")
 #: what the command line says of a command that an extension had
-COMMANDS = {"battery": "scores-by-person", "browser": "serve", "fitting": "fit", "planning": "plan", "replication": "reproduce", "standards": ""}
-FORMATS = {"battery": "", "browser": "", "fitting": "", "planning": "", "replication": "worm", "standards": "bids"}
+COMMANDS = {
+    "battery": "scores-by-person",
+    "benchmark": "benchmark",
+    "browser": "serve",
+    "fitting": "fit",
+    "planning": "plan",
+    "replication": "reproduce",
+    "standards": "",
+}
+FORMATS = {"battery": "", "benchmark": "", "browser": "", "fitting": "", "planning": "", "replication": "worm", "standards": "bids"}
 
 
 def copied_without(extension: str, site: Path) -> Path:

@@ -1,0 +1,327 @@
+"""Cards: what an agent did in a suite, beside people and published models, as plain JSON that anybody can compute again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spanlab.analysis.means import Apart, Contrast, place_of
+from spanlab.core import SpanLabError, VerdictRule, __version__, as_object
+from spanlab.sessions import find_sessions, read_session
+
+from .measures import Answerer, of_answers, of_published_models, of_published_people, shared_places, value_of, with_levels
+from .suite import NBACK, Effect, Suite
+
+if TYPE_CHECKING:
+    from spanlab.analysis.data import Scored
+
+#: Version of the form of cards.
+FORM = 1
+UNKNOWN = "people's spread unknown: no verdict"
+_WORDS = {"within the margin": "same", "beyond the margin": "differs", "undecided": "undecided"}
+#: kinds of agents that stand for people
+_PEOPLE = frozenset({"participant", "simulated"})
+
+VERDICTS = (
+    VerdictRule(
+        name="a benchmark's effect is that of people",
+        says=("=same", "=differs", "=undecided", "people's spread unknown: no verdict", "… effects: … same, … differ, … undecided, … without a verdict"),
+        rests_on="two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or published answers of models), "
+        "against the margin of the suite's file",
+        says_no_when="the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject (undecided); of published means "
+        "the spread is unknown, and there is no verdict",
+        tests=(
+            "extensions/benchmark/tests/test_benchmark.py::test_a_model_like_people_is_the_same",
+            "extensions/benchmark/tests/test_benchmark.py::test_a_guesser_differs",
+        ),
+    ),
+    VerdictRule(
+        name="a card is what its record says",
+        says=("… is what … says: every number was computed again", "… is not what … says"),
+        rests_on="every number, word and hash of the card, computed again from the sessions and their events",
+        says_no_when="one of them differs, a session is missing, or a table says otherwise than its events",
+        tests=(
+            "extensions/benchmark/tests/test_benchmark.py::test_a_card_is_computed_again_from_its_record",
+            "extensions/benchmark/tests/test_benchmark.py::test_a_changed_number_and_a_changed_record_are_found",
+        ),
+    ),
+)
+
+
+def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:
+    """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the effect's margin."""
+    from spanlab.analysis.stats import equivalence_apart
+
+    difference = Apart(other, agent.value) if agent.se == 0 else Apart(agent, other)  # whoever is always alike has no spread
+    return "undecided" if math.isnan(difference.ends()[0]) else _WORDS[equivalence_apart(difference, effect.margin / effect.scale).verdict]
+
+
+def _number(value: float) -> float | None:
+    """A number for JSON, with as many digits as are the same on every machine."""
+    return None if value != value else round(float(value), 6)
+
+
+def _ends(value: Contrast | float, scale: float) -> dict[str, float | None]:
+    low, high = value.ends() if isinstance(value, Contrast) else (math.nan, math.nan)
+    number = value.value if isinstance(value, Contrast) else value
+    return {"value": _number(number * scale), "low": _number(low * scale), "high": _number(high * scale)}
+
+
+def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] | None:
+    """An effect of an agent beside that of people or of a published model; None where they share too few conditions."""
+    mine_at, theirs_at = shared_places(effect, agent, other)
+    mine, theirs = value_of(effect, agent, mine_at), value_of(effect, other, theirs_at)
+    if not isinstance(mine, Contrast) or theirs is None:
+        return None
+    raw = isinstance(theirs, Contrast)
+    low, high = _difference_ends(mine, theirs)
+    scale = effect.scale
+    return {
+        "name": other.name,
+        "data": "raw answers" if raw else "published means",
+        "n": other.n if raw else None,
+        "unit": other.unit if raw else "",
+        "conditions": len(mine_at),
+        "agent": _ends(mine, scale),
+        "reference": _ends(theirs, scale),
+        "difference": {"value": _number(Apart(mine, theirs).value * scale), "low": _number(low * scale), "high": _number(high * scale)},
+        "verdict": judge(effect, mine, theirs) if isinstance(theirs, Contrast) else UNKNOWN,
+    }
+
+
+def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, float]:
+    """The interval of the difference of an agent from others; the others' alone where all answers of the agent are alike."""
+    if agent.se == 0 and isinstance(other, Contrast):
+        low, high = other.ends()
+        return agent.value - high, agent.value - low
+    return Apart(agent, other).ends()
+
+
+def effect_entry(effect: Effect, agent: Answerer | None, references: Sequence[Answerer]) -> dict[str, Any]:
+    """What a card says of one effect."""
+    entry: dict[str, Any] = {"paradigm": effect.paradigm, "effect": effect.effect, "unit": effect.unit, "margin": effect.margin}
+    if agent is None:
+        return entry | {"agent": None, "against": []}
+    against = [beside for other in references if other.name != agent.name and (beside := _beside(effect, agent, other)) is not None]
+    own = value_of(effect, agent, sorted(agent.means, key=str))
+    counts = [*agent.counts.values()]
+    items = sum(count["n_items"] for count in counts)
+    return entry | {
+        "agent": against[0]["agent"] if against else None if own is None else _ends(own, effect.scale),
+        "trials": sum(count["n_trials"] for count in counts),
+        "answers": items,
+        "unread": _number(sum(count["n_invalid"] for count in counts) / items) if items else None,
+        "n": agent.n,
+        "of": agent.unit,
+        "against": against,
+    }
+
+
+def curves(paradigm: str, agent: Answerer, references: Sequence[Answerer]) -> dict[str, Any]:
+    """The mean of each condition, of an agent and of those beside it."""
+    everybody = [agent, *(other for other in references if other.name != agent.name)]
+    return {
+        "by": [*agent.by],
+        "curves": [{"name": one.name, "points": [[*place, _number(mean)] for place, mean in sorted(one.means.items(), key=str)]} for one in everybody],
+    }
+
+
+def sessions_of(suite: Suite, data: Path) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The sessions of a suite in a folder, in the order of the suite.
+
+    Raises
+    ------
+    SpanLabError
+        when there is none, or when two agents took it.
+    """
+    order = {name: number for number, name in enumerate(suite.paradigms)}
+    there = [(folder, as_object(dict(read_session(folder)))) for folder in find_sessions([data])] if data.exists() else []
+    there = [(folder, info) for folder, info in there if str(as_object(info.get("evaluation")).get("set", "")).startswith(f"{suite.suite}-{suite.version}-")]
+    if not there:
+        raise SpanLabError(f"{data} has no session of the suite {suite.called}")
+    agents = sorted({str(info["agent"]) for _, info in there})
+    if len(agents) > 1:
+        raise SpanLabError(f"{data} has sessions of several agents ({', '.join(agents)}): a card is of one of them; give each a folder of its own")
+    return sorted(there, key=lambda one: (order.get(str(one[1]["paradigm"]), len(order)), one[0].name))
+
+
+def hash_of(folder: Path) -> str:
+    """SHA-256 of the events of a session, or of its parts where it is a large one."""
+    files = [folder / "events.jsonl", *sorted((folder / "parts").glob("*.parquet"))]
+    digest = hashlib.sha256()
+    for file in files:
+        if file.exists():
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[str, Any]:
+    paradigm, part = str(info["paradigm"]), next(part for part in suite.parts.values() if info["paradigm"] in part.paradigms)
+    settings = as_object(info.get("agent_settings"))
+    practised = settings.get("practice") == "feedback"
+    protocol = part.about if "practice" in settings else "the same trials, one after another; this kind of agent takes no practice"
+    return {
+        "session": folder.name,
+        "paradigm": paradigm,
+        "paradigm_version": info["paradigm_version"],
+        "paradigm_hash": info["paradigm_hash"],
+        "generator": info["generator"],
+        "seed": info["seed"],
+        "spanlab": as_object(info.get("versions")).get("spanlab", ""),
+        "protocol": protocol,
+        "practice": practised,
+        "agent_settings_hash": info.get("agent_settings_hash", ""),
+        "record_sha256": hash_of(folder),
+    }
+
+
+def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The card of the sessions in a folder.
+
+    Parameters
+    ----------
+    people : a laboratory's own people, as sessions or a response table
+    refused : paradigms that the agent could not take, with the reasons
+
+    Raises
+    ------
+    SpanLabError
+        when there is no session of the suite, or people cannot be read.
+    """
+    from spanlab.analysis.data import load
+
+    sessions = sessions_of(suite, data)
+    scored = load([folder for folder, _ in sessions]).scored
+    own_people = load([people]).scored if people is not None else None
+    info = sessions[0][1]
+    head = {
+        "name": info["agent"],
+        "kind": info["agent_kind"],
+        "oracle": bool(info.get("oracle", False)),
+        "settings": {name: value for name, value in as_object(info.get("agent_settings")).items() if isinstance(value, str | int | float | bool)},
+    }
+    taken = {str(one["paradigm"]) for _, one in sessions}
+    body = _body(suite, scored, str(info["agent"]), own_people, taken)
+    reasons = {name: (refused or {}).get(name, "not taken") for name in suite.paradigms if name not in taken}
+    entries = [_session_entry(folder, one, suite) for folder, one in sessions]
+    return _framed(suite, head) | {"sessions": entries, "not_taken": reasons, "people": _people(people)} | body
+
+
+def _people(people: Path | None) -> dict[str, str] | None:
+    if people is None:
+        return None
+    files = [people] if people.is_file() else sorted(people.rglob("events.jsonl"))
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return {"name": people.name, "sha256": digest.hexdigest()}
+
+
+def _framed(suite: Suite, agent: Mapping[str, Any]) -> dict[str, Any]:
+    return {"card": FORM, "suite": {"name": suite.suite, "version": suite.version, "sha256": suite.sha256}, "spanlab": __version__, "agent": dict(agent)}
+
+
+def _body(suite: Suite, scored: Scored, name: str, people: Scored | None, taken: set[str]) -> dict[str, Any]:
+    effects: list[dict[str, Any]] = []
+    pictures: dict[str, Any] = {}
+    counts = {"trials": 0, "comparable": 0}
+    for paradigm in suite.paradigms:
+        agent = of_answers(scored, paradigm, name) if paradigm in taken else None
+        references = references_of(paradigm, people)
+        entries = [effect_entry(effect, agent, references) for effect in suite.effects if effect.paradigm == paradigm]
+        effects += entries
+        if agent is not None:
+            pictures[paradigm] = curves(paradigm, agent, references)
+            _count(counts, scored, paradigm, agent, references, [effect for effect in suite.effects if effect.paradigm == paradigm])
+    return counts | {"effects": effects, "curves": pictures}
+
+
+def _count(counts: dict[str, int], scored: Scored, paradigm: str, agent: Answerer, references: Sequence[Answerer], effects: Sequence[Effect]) -> None:
+    """Count the trials, and those in conditions that a reference has, too."""
+    items = scored.parts[paradigm].items
+    total = int(items["unit_trial"].nunique())
+    places: set[Any] = set()
+    for effect in effects:
+        for other in references:
+            places |= {*shared_places(effect, agent, other)[0]}
+    columns = [("factor_n" if name == "n" else name) for name in agent.by]
+    if "factor_n" in columns and "factor_n" not in items.columns:
+        columns = ["set_size"]
+    rows = with_levels(items, columns)[[*columns, "unit_trial"]].drop_duplicates()
+    inside = {row["unit_trial"] for row in rows.to_dict("records") if place_of(row, columns) in places}
+    counts["trials"] += total
+    counts["comparable"] += len(inside)
+
+
+def references_of(paradigm: str, people: Scored | None = None) -> list[Answerer]:
+    """Those with whom an agent is compared in a paradigm: a laboratory's people, published people, published models."""
+    references = []
+    if people is not None and (own := of_answers(people, paradigm, "", _PEOPLE)) is not None:
+        references.append(Answerer(f"your people ({own.n})", own.by, own.weighted, own.means, True, own.counts, own.n, own.unit))
+    if (printed := of_published_people(paradigm)) is not None:
+        references.append(printed)
+    return references + of_published_models(paradigm)
+
+
+def published_cards(suite: Suite) -> Iterator[dict[str, Any]]:
+    """The cards of the N-back study's language models, from their published answers."""
+    models = {name: of_published_models(name) for name in NBACK if name in suite.paradigms}
+    for model in sorted({one.name for answerers in models.values() for one in answerers}):
+        taken = {name: next((one for one in answerers if one.name == model), None) for name, answerers in models.items()}
+        effects, pictures = [], {}
+        for effect in suite.effects:
+            effects.append(effect_entry(effect, taken.get(effect.paradigm), models.get(effect.paradigm, [])))
+        for name, agent in taken.items():
+            if agent is not None:
+                pictures[name] = curves(name, agent, models[name])
+        blocks = sum(count["n_trials"] for agent in taken.values() if agent is not None for count in agent.counts.values())
+        reasons = {name: "no published answers of this model" for name in suite.paradigms if taken.get(name) is None}
+        head = {"name": model, "kind": "published", "oracle": False, "settings": {}}
+        yield _framed(suite, head) | {
+            "sessions": [], "source": "Gong, Wan and Wang (2024): published answers, block by block", "not_taken": reasons, "people": None,
+            "trials": blocks, "comparable": blocks, "effects": effects, "curves": pictures,
+        }  # fmt: skip
+
+
+def tally(card: Mapping[str, Any]) -> str:
+    """How many effects are the same, differ, are undecided or have no verdict, against raw answers of people or of published models."""
+    words = [beside["verdict"] for effect in card["effects"] for beside in effect["against"][:1]]
+    same, differ, undecided = (words.count(word) for word in ("same", "differs", "undecided"))
+    return f"{len(words)} effects: {same} same, {differ} differ, {undecided} undecided, {words.count(UNKNOWN)} without a verdict"
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """A card from its file.
+
+    Raises
+    ------
+    SpanLabError
+        when it is none.
+    """
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{path} cannot be read as a card: {getattr(error, 'strerror', None) or error}") from None
+    if as_object(card).get("card") != FORM or "effects" not in card:
+        raise SpanLabError(f"{path} is no card of spanlab benchmark")
+    return card
+
+
+def differences(first: Any, second: Any, at: str = "") -> Iterator[str]:
+    """Where two cards differ, in words; numbers that agree to six digits are the same."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in first.keys() | second.keys():
+            yield from differences(first.get(key), second.get(key), f"{at}.{key}" if at else str(key))
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for number, (one, other) in enumerate(zip(first, second, strict=True)):
+            name = f"{one['paradigm']} {one['effect']}" if isinstance(one, dict) and "effect" in one else str(number + 1)
+            yield from differences(one, other, f"{at} {name}")
+    elif isinstance(first, float | int) and isinstance(second, float | int) and not isinstance(first, bool):
+        if not math.isclose(first, second, rel_tol=1e-6, abs_tol=2e-6):
+            yield f"{at}: {first} on the card, {second} from the record"
+    elif first != second:
+        yield f"{at}: {first!r} on the card, {second!r} from the record"

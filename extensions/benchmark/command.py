@@ -1,0 +1,159 @@
+"""``spanlab benchmark``: an agent takes a suite, and a card shows how it compares. Part of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spanlab.cli import progress_bar
+from spanlab.cli.commands import print_table
+from spanlab.core import SpanLabError
+from spanlab.sessions import Watcher
+
+
+def benchmark(
+    targets: Annotated[
+        list[str],
+        typer.Argument(help="an agent, such as network:laptop or chat:MODEL, or a server's address; with --compare and --verify: cards", metavar="AGENT"),
+    ],
+    go: Annotated[bool, typer.Option("--go", help="ask a chat model; without it only the cost is shown")] = False,
+    model: Annotated[str, typer.Option("--model", help="with the address of a server: which of its models", metavar="NAME")] = "",
+    people: Annotated[Path | None, typer.Option("--people", help="your own people, as sessions or a table, for verdicts against them", metavar="DATA")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="folder for the sessions; benchmark/AGENT when not given", metavar="DIR")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for the card; with --compare a page (.html)", metavar="PATH")] = None,
+    suite: Annotated[Path | None, typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE")] = None,
+    price: Annotated[str | None, typer.Option("--price", help="price of a million tokens, read and written, such as 0.5/2", metavar="IN/OUT")] = None,
+    max_cost: Annotated[float | None, typer.Option("--max-cost", help="stop before it costs more", min=0)] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="compare cards, or folders of cards; -o writes them as a page")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="compute a card again from its sessions: CARD DATA (or CARD published)")] = False,
+) -> None:
+    """Give an agent the benchmark, and write its card."""
+    from .suite import read_suite
+
+    if compare and verify:
+        raise SpanLabError("--compare shows several cards, --verify computes one again: give one of them")
+    if compare:
+        return _compare(targets, output)
+    chosen = read_suite(suite)
+    if verify:
+        return _verify(targets, chosen, people)
+    if len(targets) > 1:
+        raise SpanLabError("the benchmark is for one agent at a time; compare their cards with --compare")
+    return _run(targets[0], chosen, go, model, people, data, output, price, max_cost)
+
+
+def _run(
+    target: str,
+    suite: Any,
+    go: bool,
+    model: str,
+    people: Path | None,
+    data: Path | None,
+    output: Path | None,
+    price: str | None,
+    max_cost: float | None,
+) -> None:
+    from .card import card_of, tally
+    from .drawing import write_card
+    from .running import Plan, agent_at
+
+    agent = agent_at(target, model) if target.startswith(("http://", "https://")) else target
+    place = data or Path("benchmark") / _file_name(agent)
+    plan = Plan(suite, agent, place, Watcher(bar=progress_bar), _prices(price))
+    for paradigm, reason in plan.refused.items():
+        print(f"{paradigm} is left out: {reason}")
+    print(_cost(plan, suite))
+    if plan.cost["requests"] and not go:
+        print("nothing was asked yet; the same command with --go begins")
+        return
+    plan.run(max_cost)
+    card = card_of(suite, place, people, plan.refused)
+    show(card)
+    print(tally(card))
+    print(*write_card(card, output or place), sep="\n")
+
+
+def _cost(plan: Any, suite: Any) -> str:
+    cost = plan.cost
+    money = f", {cost['cost']:.2f} at these prices" if cost["cost"] else ""
+    requests = f": about {cost['requests']:,.0f} requests and {cost['tokens'] / 1e6:.1f} million tokens{money}" if cost["requests"] else ""
+    sessions = f"{cost['sessions']:.0f} sessions" if cost["sessions"] else "every session is there"
+    return f"{suite.title} (version {suite.version}), {plan.agent}: {sessions}{requests}"
+
+
+def _prices(price: str | None) -> dict[str, float]:
+    if price is None:
+        return {}
+    try:
+        read, written = (float(part) for part in price.split("/"))
+    except ValueError:
+        raise SpanLabError(f"--price takes IN/OUT, such as 0.5/2; found '{price}'") from None
+    return {"input": read, "output": written}
+
+
+def _file_name(agent: str) -> str:
+    import re
+
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", agent).strip("-.") or "agent"
+
+
+def show(card: dict[str, Any]) -> None:
+    """Print the effects of a card as a table."""
+    rows = []
+    for effect in card["effects"]:
+        beside = effect["against"][0] if effect["against"] else None
+        rows.append(
+            (
+                effect["paradigm"],
+                effect["effect"],
+                interval(effect["agent"]),
+                beside["name"] if beside else "",
+                interval(beside["reference"]) if beside else "",
+                beside["verdict"] if beside else "not taken" if effect["agent"] is None else "",
+            )
+        )
+    print_table(("paradigm", "effect", "agent", "beside", "theirs", "verdict"), rows)
+
+
+def interval(value: dict[str, float | None] | None) -> str:
+    """A number with its interval, in short."""
+    if value is None or value["value"] is None:
+        return ""
+    number, low, high = (None if part is None else round(part, 1) + 0.0 for part in (value["value"], value["low"], value["high"]))
+    return f"{number:.1f}" if low is None or high is None else f"{number:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def _compare(targets: list[str], output: Path | None) -> None:
+    from .card import read_card
+    from .drawing import gallery, write_page
+
+    files = [file for target in targets for file in (sorted(Path(target).rglob("card.json")) if Path(target).is_dir() else [Path(target)])]
+    if not files:
+        raise SpanLabError(f"there is no card.json in {', '.join(targets)}")
+    cards = [read_card(file) for file in files]
+    names = [card["agent"]["name"] for card in cards]
+    suites = {(card["suite"]["name"], card["suite"]["version"], card["suite"]["sha256"]) for card in cards}
+    if len(suites) > 1:
+        raise SpanLabError("these cards are of different suites, or of different versions of one: their numbers cannot be compared")
+    header = ("paradigm", "effect", *names)
+    rows = []
+    for number, effect in enumerate(cards[0]["effects"]):
+        rows.append((effect["paradigm"], effect["effect"], *(interval(card["effects"][number]["agent"]) for card in cards)))
+    print_table(header, rows)
+    if output is not None:
+        print(write_page(output, gallery(cards)))
+
+
+def _verify(targets: list[str], suite: Any, people: Path | None) -> None:
+    from .card import read_card
+    from .verifying import problems_of
+
+    if len(targets) != 2:
+        raise SpanLabError("--verify takes a card and the folder of its sessions: spanlab benchmark --verify CARD DATA (or CARD published)")
+    card, data = read_card(Path(targets[0])), targets[1]
+    problems = problems_of(card, suite, data, people)
+    if problems:
+        raise SpanLabError("\n".join([f"{targets[0]} is not what {data} says:", *(f"  {problem}" for problem in problems)]))
+    print(f"{targets[0]} is what {data} says: every number was computed again")

@@ -1,0 +1,239 @@
+"""The benchmark: what its verdicts promise, its cards, and their verification."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmark_cards import means_of, rates, verdicts
+from command_line import Run
+
+from spanlab.analysis.nback import PUBLISHED, layout, published_blocks
+from spanlab.core.errors import SpanLabError
+from spanlab.extensions.benchmark.card import UNKNOWN, card_of, published_cards, read_card
+from spanlab.extensions.benchmark.drawing import gallery, page, picture
+from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
+from spanlab.extensions.benchmark.running import agent_at
+from spanlab.extensions.benchmark.suite import NBACK, Effect, read_suite
+from spanlab.extensions.benchmark.verifying import problems_of
+
+SMALL = """
+suite: small
+version: 1
+title: A small suite
+seed: 5
+parts:
+  people:
+    about: people's protocol
+    settings: {practice: feedback}
+    paradigms:
+      smu: {set: {set_size: [1, 2, 3, 4]}, trials: 16}
+      vsr: {set: {list_length: [3, 4]}, trials: 12}
+  models:
+    about: the study's protocol
+    settings: {preset: published-other-models}
+    paradigms:
+      nback_verbal: {set: {n: [1, 2, 3], lures: free, block_length: 30}, trials: 6, generator: published}
+effects:
+  - {paradigm: smu, effect: accuracy, measure: mean, margin: 10}
+  - {paradigm: smu, effect: set size, measure: slope, along: set_size, margin: 6, unit: points an item}
+  - {paradigm: vsr, effect: primacy, measure: first, along: serial_position, margin: 11}
+  - {paradigm: nback_verbal, effect: N-back d′, measure: mean, margin: 0.6, unit: d′}
+"""
+SUITE = read_suite()
+WITH_PEOPLE = [effect for effect in SUITE.effects if effect.paradigm not in NBACK]
+
+
+@pytest.fixture(scope="module")
+def benchmarked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the small suite, taken by somebody who guesses."""
+    from spanlab.extensions.benchmark.command import _run
+
+    place = tmp_path_factory.mktemp("benchmark")
+    (place / "small.yaml").write_text(SMALL, encoding="utf-8")
+    _run("chance", read_suite(place / "small.yaml"), False, "", None, place / "data", place / "card", None, None)
+    return place
+
+
+def sampled(effect: Effect, model: str, samples: int = 60) -> Any:
+    return verdicts(effect, model, samples)
+
+
+@pytest.mark.parametrize("effect", [SUITE.effects[0], SUITE.effects[2]], ids=lambda effect: effect.name)
+def test_a_model_like_people_is_the_same(effect: Effect) -> None:
+    counts = sampled(effect, "like")
+    assert counts["same"] / counts.total() > 0.7
+    assert not counts["differs"]
+
+
+def test_a_guesser_differs() -> None:
+    counts = sampled(SUITE.effects[0], "guesser")
+    assert counts["differs"] == counts.total()
+
+
+@pytest.mark.parametrize("effect", [SUITE.effects[0]], ids=lambda effect: effect.name)
+def test_at_the_margin_same_is_as_rare_as_the_tests_say(effect: Effect) -> None:
+    counts = verdicts(effect, "at the margin", 150)
+    assert counts["same"] / counts.total() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
+    assert counts["differs"] / counts.total() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effect", WITH_PEOPLE, ids=lambda effect: effect.name)
+def test_every_margin_keeps_its_promise(effect: Effect) -> None:
+    """Models like 24 people are the same in at least seven of ten cases, a model at the margin in one of twenty at most, and nobody who guesses as well."""
+    like, edge, guesser = (verdicts(effect, model, 300) for model in ("like", "at the margin", "guesser"))
+    assert like["same"] / 300 >= 0.7
+    assert like["differs"] / 300 <= 0.01
+    assert edge["same"] / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+    if effect.effect == "accuracy":
+        assert guesser["differs"] / 300 >= 0.8
+        assert not guesser["same"]
+
+
+def test_all_trials_of_the_suite_have_conditions_that_published_people_have() -> None:
+    for part in SUITE.parts.values():
+        for paradigm, entry in part.paradigms.items():
+            people = of_published_people(paradigm)
+            if people is None:
+                assert paradigm in NBACK
+                continue
+            for column, levels in entry["set"].items():
+                known = {place[people.by.index(name)] for name in people.by if name.removeprefix("factor_") == column for place in people.means}
+                assert not known or {*(levels if isinstance(levels, list) else [levels])} <= known, (paradigm, column)
+
+
+def test_weights_are_slopes_and_differences() -> None:
+    assert level_weights("slope", np.array([1.0, 2.0, 3.0])) @ np.array([5.0, 7.0, 9.0]) == pytest.approx(2)
+    assert level_weights("first", np.array([1.0, 2.0, 3.0, 4.0])) @ np.array([9.0, 4.0, 6.0, 1.0]) == pytest.approx(4)
+    assert level_weights("last", np.array([1.0, 2.0, 3.0, 4.0])) @ np.array([9.0, 4.0, 6.0, 1.0]) == pytest.approx(-4)
+    assert np.isnan(level_weights("first", np.array([1.0, 2.0]))).all()
+    set_size = next(effect for effect in SUITE.effects if effect.paradigm == "vsr" and effect.effect == "set size")
+    by, means = means_of("vsr")
+    places = sorted(means, key=str)
+    lengths = {length: np.mean([means[place] for place in places if place[0] == length]) for length in (3, 4, 5, 6)}
+    slope = np.polyfit([*lengths], [*lengths.values()], 1)[0]
+    assert weights(set_size, by, places) @ np.array([means[place] for place in places]) == pytest.approx(slope)
+
+
+def test_a_card_has_the_published_means_of_people_and_no_verdict(benchmarked: Path) -> None:
+    card = read_card(benchmarked / "card" / "card.json")
+    assert card["trials"] == card["comparable"] == 34
+    accuracy = card["effects"][0]
+    assert accuracy["against"][0]["reference"] == {"value": 86.125, "low": None, "high": None}
+    assert accuracy["against"][0]["verdict"] == UNKNOWN
+    assert accuracy["against"][0]["difference"]["low"] == pytest.approx(accuracy["agent"]["low"] - 86.125, abs=1e-4)
+    assert accuracy["unread"] == 0
+    session = card["sessions"][0]
+    assert session["paradigm_hash"]
+    assert len(session["record_sha256"]) == 64
+
+
+def test_a_guesser_differs_from_published_models_by_their_raw_answers(benchmarked: Path) -> None:
+    against = {beside["name"]: beside for beside in read_card(benchmarked / "card" / "card.json")["effects"][3]["against"]}
+    assert against["gpt-4"]["verdict"] == "differs"
+    assert against["gpt-4"]["n"] == 90
+    assert against["bloomz-7b"]["verdict"] != "differs"
+
+
+def test_published_d_primes_are_those_of_the_study() -> None:
+    card = next(card for card in published_cards(SUITE) if card["agent"]["name"] == "gpt-4")
+    blocks = published_blocks()
+    table = layout(blocks[blocks["model"].eq("gpt-4")], PUBLISHED)
+    effect = next(effect for effect in card["effects"] if effect["paradigm"] == "nback_verbal")
+    assert effect["agent"]["value"] == pytest.approx(table["dprime_signed_mean"].mean(), abs=1e-6)
+    assert [beside["name"] for beside in effect["against"]].count("gpt-4") == 0
+
+
+def test_a_laboratorys_own_people_give_verdicts(benchmarked: Path, tmp_path: Path) -> None:
+    from spanlab.sessions import read_responses
+
+    table = read_responses(next((benchmarked / "data").glob("smu-*")))
+    people = [table.assign(participant=f"P{number}", agent="participant", agent_kind="participant", session=f"s{number}") for number in range(6)]
+    for number, rows in enumerate(people):
+        rows["correct"] = np.random.RandomState(number).rand(len(rows)) < 0.95
+    import pandas as pd
+
+    pd.concat(people).to_csv(tmp_path / "people.csv", index=False)
+    suite = read_suite(benchmarked / "small.yaml")
+    card = card_of(suite, benchmarked / "data", tmp_path / "people.csv")
+    first = card["effects"][0]["against"][0]
+    assert first["name"] == "your people (6)"
+    assert first["verdict"] == "differs"
+    assert first["n"] == 6
+    assert [beside["verdict"] for beside in card["effects"][0]["against"]][1] == UNKNOWN
+    with pytest.raises(SpanLabError, match="give their data with --people"):
+        problems_of(card, suite, str(benchmarked / "data"))
+    assert problems_of(card, suite, str(benchmarked / "data"), tmp_path / "people.csv") == []
+
+
+def test_a_card_is_computed_again_from_its_record(benchmarked: Path) -> None:
+    suite = read_suite(benchmarked / "small.yaml")
+    assert problems_of(read_card(benchmarked / "card" / "card.json"), suite, str(benchmarked / "data")) == []
+    published = next(published_cards(SUITE))
+    assert problems_of(json.loads(json.dumps(published)), SUITE, "published") == []
+
+
+def test_a_changed_number_and_a_changed_record_are_found(benchmarked: Path, tmp_path: Path) -> None:
+    suite, card = read_suite(benchmarked / "small.yaml"), read_card(benchmarked / "card" / "card.json")
+    card["effects"][0]["agent"]["value"] += 0.01
+    (problem,) = problems_of(card, suite, str(benchmarked / "data"))
+    assert "smu accuracy.agent.value" in problem
+    card = read_card(benchmarked / "card" / "card.json")
+    data = shutil.copytree(benchmarked / "data", tmp_path / "data")
+    events = next(data.glob("smu-*")) / "events.jsonl"
+    events.write_text(events.read_text("utf-8").replace('"correct": false', '"correct": true').replace('"correct":false', '"correct":true'), "utf-8")
+    problems = problems_of(card, suite, str(data))
+    assert any("its events say True" in problem for problem in problems)
+    assert any("record_sha256" in problem for problem in problems)
+    assert "the card is of suite" in problems_of(card, SUITE, str(data))[0]
+
+
+def test_the_command_runs_compares_and_verifies(benchmarked: Path, run: Run, tmp_path: Path) -> None:
+    shutil.copytree(benchmarked / "card", tmp_path / "cards" / "chance")
+    shutil.copytree(benchmarked / "card", tmp_path / "cards" / "again")
+    status, out, err = run("benchmark", "--compare", "cards", "-o", "cards.html")
+    assert status == 0, err
+    assert "accuracy" in out
+    assert (tmp_path / "cards.html").exists()
+    status, out, err = run("benchmark", "--verify", "cards/chance/card.json", str(benchmarked / "data"), "--suite", str(benchmarked / "small.yaml"))
+    assert (status, err) == (0, "")
+    assert "every number was computed again" in out
+    status, _, err = run("benchmark", "--verify", "cards/chance/card.json", str(benchmarked / "data"))
+    assert status == 1
+    assert "is not what" in err
+
+
+def test_pages_and_pictures_are_whole(benchmarked: Path) -> None:
+    card = read_card(benchmarked / "card" / "card.json")
+    import xml.dom.minidom
+
+    xml.dom.minidom.parseString(picture(card))
+    assert "people&#39;s spread unknown" in page([card])
+    assert page([card]).count("<svg") == 1
+    assert gallery([card, card]).count("<svg") == 2
+
+
+def test_a_server_with_several_models_is_asked_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    with pytest.raises(SpanLabError, match="has 2 models; name one:\n  spanlab benchmark http://localhost:9/v1 --model a"):
+        agent_at("http://localhost:9/v1", "", lambda _: ["a", "b"])
+    assert agent_at("http://localhost:9/v1", "", lambda _: ["a"]) == "chat:a"
+
+
+def test_what_is_wrong_with_a_suite_is_said_by_line(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text(SMALL.replace("margin: 10}", "margin: -1}").replace("paradigm: vsr, effect", "paradigm: cd, effect"), encoding="utf-8")
+    with pytest.raises(SpanLabError, match=r"wrong.yaml:\d+"):
+        read_suite(tmp_path / "wrong.yaml")
+    (tmp_path / "wrong.yaml").write_text(SMALL.replace("paradigm: vsr, effect", "paradigm: cd, effect"), encoding="utf-8")
+    with pytest.raises(SpanLabError, match="no part of the suite has"):
+        read_suite(tmp_path / "wrong.yaml")
+
+
+@pytest.mark.slow
+def test_the_table_of_the_documentation_can_be_made() -> None:
+    assert rates(SUITE.model_copy(update={"effects": SUITE.effects[:1]}), 5).count("\n") == 2
