@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.agent_kinds import PARTICIPANT, kind_named
+from ...core.agent_kinds import PARTICIPANT, former_network, kind_named
 from ...core.errors import SpanLabError
-from ...core.former_networks import former_network
 from ...core.json_values import as_object
 from ...core.verdicts import VerdictRule
 from ...sessions.record.browsers import browser_of
