@@ -10,10 +10,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from ...core.json_values import as_tuple
 from ...core.registry import Ints
 from ..directions import STEPS, Direction, direction_words
-from ..parameters import check_cells, colour_words, rows_of
 from ..render.fast.tiling import Family, Tiling
 from ..scene import COLOURS, Arrow, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, Tiled
+from ..stimulus import STIMULI, Tiled, check_cells, colour_words, rows_of
 from .matrix import FillColour, grid_family
 
 _NINE = "Nine positions in three rows of three, numbered 1 to 9 row by row from the top left."

@@ -8,9 +8,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from ...core.json_values import as_tuple
-from ..parameters import ColourName, colour_words, rgb
 from ..scene import CANVAS, COLOURS, Primitive, Rectangle
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 
 Box = Annotated[tuple[int, int, int, int], BeforeValidator(as_tuple)]
 Boxes = Annotated[tuple[Box, ...], BeforeValidator(as_tuple)]

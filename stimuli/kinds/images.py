@@ -11,9 +11,8 @@ from typing_extensions import override
 from ...core.errors import SpanLabError
 from ..image_files import ImageFacts
 from ..own_files import Files, checked_name, facts_named, without_paradigm
-from ..parameters import ColourName, rgb
 from ..scene import CANVAS, Colour, FileImage, Primitive
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, rgb
 from .oriented import Length, Place
 
 

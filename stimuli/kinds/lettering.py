@@ -7,9 +7,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ..parameters import ColourName, colour_words, rgb
 from ..scene import COLOURS, Line, Primitive, Rectangle, Text
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 
 #: What the text has at most for itself on the 96 × 96 canvas.
 _ROOM = 88.0

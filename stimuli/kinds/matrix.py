@@ -8,10 +8,9 @@ from typing import Annotated, ClassVar, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ...core.registry import Ints
-from ..parameters import ColourName, check_cells, colour_words, rgb, rows_of
 from ..render.fast.tiling import Family, Tiling
 from ..scene import CANVAS, COLOURS, Colour, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, Tiled
+from ..stimulus import STIMULI, ColourName, Tiled, check_cells, colour_words, rgb, rows_of
 
 Grid = Annotated[int, Field(ge=2, le=16)]
 

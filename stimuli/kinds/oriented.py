@@ -8,9 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ..parameters import ColourName, colour_words, rgb
 from ..scene import BACKGROUND, CANVAS, Polygon, Primitive
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 
 
 def _as_float(value: object) -> object:

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from ..parameters import ColourName, colour_words, rgb
 from ..scene import Colour, Line, Primitive
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 
 
 @STIMULI.register

@@ -11,9 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ...core.json_values import as_tuple
 from ...core.registry import Ints
 from ..colour_wheel import STEPS, wheel_colour
-from ..parameters import ColourName, colour_words, rgb
 from ..scene import CANVAS, COLOURS, Polygon, Primitive
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 from .oriented import Angle, Length, turned_points
 
 #: coordinates are those of the middles of pixels

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from ..parameters import ColourName, colour_words, rgb, row_column
 from ..scene import COLOURS, Ellipse, Primitive, Rectangle
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb, row_column
 
 
 @STIMULI.register

@@ -8,10 +8,9 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from ...core.registry import Ints
-from ..parameters import cell_list, check_cells
 from ..render.fast.tiling import Family, Tiling
 from ..scene import BACKGROUND, CANVAS, COLOURS, Primitive, Rectangle
-from ..stimulus import STIMULI, Tiled
+from ..stimulus import STIMULI, Tiled, cell_list, check_cells
 
 
 @lru_cache(maxsize=16)

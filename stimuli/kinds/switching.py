@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..parameters import row_column
 from ..scene import COLOURS, Line, Primitive, Rectangle
-from ..stimulus import STIMULI, Stimulus
+from ..stimulus import STIMULI, Stimulus, row_column
 from .matrix import grid_cell
 
 
