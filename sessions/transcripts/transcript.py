@@ -20,7 +20,7 @@ from ...core.json_values import as_object, as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
 from ..before_trials import Apart
-from ..costs import SessionLedger
+from ..conduct import SessionLedger
 from ..record.reader import is_practice, trial_key
 from ..session import Session, planned_as_begun, same_trials
 

@@ -261,7 +261,7 @@ def test_what_practice_and_memory_take_is_foreseen(tmp_path: Path) -> None:
 
     from spanlab.agents.chat.cost.estimate import counter_for, sent
     from spanlab.agents.chat.messages import Message, Text
-    from spanlab.sessions.costs import SessionOutlook, estimate_session
+    from spanlab.sessions.conduct import SessionOutlook, estimate_session
 
     counter = counter_for("m")
     for settings in (
