@@ -27,12 +27,11 @@ from ..paradigms.translation import illegible
 from ..paradigms.triggers import read_triggers, unanswerable
 from ..stimuli import Stimulus
 from .agent_checks import settings_hash, settings_of
-from .file_copies import copy_files
 from .key_mapping import answer_keys, check_answerable, check_buttons, check_keys
 from .record.reader import FORMAT_VERSION
 from .record.session_files import PARTS
 from .sent import sentences_of
-from .session import Session, brief, design_of, instructions_for, plan_for_record, stairs_of, utc_now, write_info
+from .session import Session, brief, copy_files, design_of, instructions_for, plan_for_record, stairs_of, utc_now, write_info
 
 #: what sessions with the first version of random streams need of a reader: ordinary ones, and large runs
 _ORDINARY_FORMAT, _PARTS_FORMAT = 1, 2

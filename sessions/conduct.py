@@ -27,14 +27,13 @@ from ..paradigms.identity import canonical
 from .before_trials import apart_for, with_examples
 from .beginning import Request, SessionPlan, begin, practises, try_out
 from .chosen_trials import ChosenTrials
-from .file_copies import FOLDERS
 from .large_run import parts_for
 from .record.events import Event
 from .record.reader import failed_trials, finished_trials, is_practice, read_events, read_session
 from .record.session_files import PARTS
 from .record.transcript_file import read_transcript, replies_by_trial
 from .runner import Progress, Runner
-from .session import Session, brief, write_info
+from .session import FOLDERS, Session, brief, write_info
 
 #: an estimate looks at so many kinds of trials at most, evenly taken from all
 _MOST_KINDS = 60
