@@ -15,8 +15,8 @@ from ...core.registry import Ints, Words
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
 from .distance import edit_distance
 from .keys import is_key, own_key
-from .reading import read_symbols
 from .regions import Area, Areas, Region, row_regions
+from .wording import read_symbols
 
 #: The word that models write for an item that they do not know.
 BLANK = "blank"

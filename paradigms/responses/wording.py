@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 #: Where the head of a reply ends, and reasons begin.
 HEAD_END = re.compile(r":(?!\d)|\.(?=\s)|[;(\n]|,?\s(?:because|since|as)\b")
@@ -49,3 +50,89 @@ def undressed(text: str) -> Iterator[str]:
 def negated(text: str, but: frozenset[str] = frozenset()) -> bool:
     """Whether a text says that something is not so; the words of ``but`` (in small letters) are answers themselves and do not count."""
     return any(match[0].lower() not in but for match in _NEGATIONS.finditer(text))
+
+
+#: What may stand between two symbols of one sequence, and what is no part of any word.
+_BETWEEN = re.compile(r"(?:[\s,;|/>→+·•]|-+>?|(?<![^\W_])(?:and|then|und|dann|et|puis|y)(?![^\W_]))*", re.IGNORECASE)
+_DRESS = str.maketrans(dict.fromkeys("*_`\"'“”„‘’«»()[]{}<$#", " "))
+_TOKEN = re.compile(r"[^\W_]+")
+_NUMBERED = re.compile(r"^ *(\d{1,3})[.):] +(?=\S)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Symbols that follow one another with nothing but separators between them."""
+
+    values: tuple[int | None, ...]
+    whole: bool
+
+
+def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None) -> tuple[int | None, ...] | None:
+    """The numbers of the symbols that a reply gives in order (None for an item left open), or None when it does not clearly give one sequence.
+
+    Symbols are separated by spaces, commas, dashes, arrows or line breaks; single characters may also be written together. Lines may be numbered from 1.
+
+    Parameters
+    ----------
+    labels : the symbols, each a word of letters and digits
+    blank : the word for an item that is left open; empty where none may be
+    take : how many there have to be; None where there may be any number
+    """
+    text = dashed(text)
+    if negated(text, frozenset({blank})) or OR.search(text):
+        return None
+    text = _without_line_numbers(text).translate(_DRESS)
+    runs = _runs(text, labels, blank)
+    if len(runs) == 1 and runs[0].whole:
+        return runs[0].values if take in (None, len(runs[0].values)) else None
+    # Within a longer reply, one symbol by itself may count or name something else.
+    sequences = [run.values for run in runs if len(run.values) > 1]
+    if not sequences and take == 1 and len(runs) == 1 and all(label.isdigit() for label in labels):
+        return runs[0].values
+    return sequences[0] if len(set(sequences)) == 1 and take in (None, len(sequences[0])) else None
+
+
+def _without_line_numbers(text: str) -> str:
+    """A list without the numbers of its lines, where these run from 1."""
+    numbers = [int(match[1]) for match in _NUMBERED.finditer(text)]
+    return _NUMBERED.sub("", text) if len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1)) else text
+
+
+def _runs(text: str, labels: Sequence[str], blank: str) -> list[_Run]:
+    exact: dict[str, int | None] = {label: number for number, label in enumerate(labels)}
+    loose: dict[str, int | None] = {}
+    for label, number in exact.items():
+        loose[label.casefold()] = number
+    if len(loose) < len(exact):
+        loose = dict(exact)  # capitals and small letters are two symbols
+    if blank:
+        exact[blank] = loose[blank] = None
+    alone = _BETWEEN.sub("", _TOKEN.sub("", text)).strip(" .!:") == "" and all(_values(word, exact, loose, True) is not None for word in _TOKEN.findall(text))
+    runs: list[list[int | None]] = []
+    end: int | None = None
+    for token in _TOKEN.finditer(text):
+        values = _values(token[0], exact, loose, alone)
+        if values is None:
+            if _BETWEEN.fullmatch(token[0]) is None:
+                end = None
+            continue
+        if end is not None and _BETWEEN.fullmatch(text, end, token.start()):
+            runs[-1] += values
+        else:
+            runs.append(list(values))
+        end = token.end()
+    return [_Run(tuple(run), alone) for run in runs]
+
+
+def _values(word: str, exact: Mapping[str, int | None], loose: Mapping[str, int | None], alone: bool) -> list[int | None] | None:
+    """The symbols that a word stands for. In a longer reply a letter counts only as it is written in the question, and letters that are written together only
+    where they are capitals."""
+    if word in exact:
+        return [exact[word]]
+    if word.casefold() in loose and (alone or len(word) > 1):
+        return [loose[word.casefold()]]
+    characters = exact if not alone or all(character in exact for character in word) else loose
+    together = [character if character in characters else character.casefold() for character in word]
+    if all(character in characters and len(character) == 1 for character in together) and (alone or word.isdigit() or word.isupper()):
+        return [characters[character] for character in together]
+    return None
