@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from math import comb, perm
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,10 +14,20 @@ from pydantic import Field, model_validator
 from ...core.locale import sentence
 from ...core.registry import Ints, Words
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
-from .distance import edit_distance
 from .keys import is_key, own_key
 from .regions import Area, Areas, Region, row_regions
 from .wording import read_symbols
+
+
+def edit_distance(response: Sequence[object], correct: Sequence[object]) -> int:
+    """The fewest insertions, deletions and substitutions of single items that turn one sequence into the other (Levenshtein, 1966)."""
+    row = list(range(len(correct) + 1))
+    for number, item in enumerate(response, start=1):
+        before, row[0] = row[0], number
+        for place, expected in enumerate(correct, start=1):
+            before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, before + (item != expected))
+    return row[-1]
+
 
 #: The word that models write for an item that they do not know.
 BLANK = "blank"

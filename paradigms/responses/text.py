@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 
 from ...core.locale import sentence
 from .base import RESPONSES, Answer, ItemScore, Ordered, ResponseKind, Surface
-from .distance import edit_distance
 from .regions import Area, row_regions
+from .sequence import edit_distance
 from .wording import OR, negated, undressed
 
 #: What stands for an answer that is not known.

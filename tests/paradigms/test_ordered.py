@@ -15,7 +15,7 @@ from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, Ask, ResponseKind
 from spanlab.paradigms.responses import SerialOrder, TypedText
-from spanlab.paradigms.responses.distance import edit_distance
+from spanlab.paradigms.responses.sequence import edit_distance
 
 DIGITS = SerialOrder.model_validate({"options": list("123456789"), "take": 4})
 FREE = SerialOrder.model_validate({"options": list("123456789"), "take": 4, "free": True})
