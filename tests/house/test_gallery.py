@@ -13,7 +13,7 @@ from paradigm_texts import asked, text, trial
 from PIL import Image
 
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.preview.frames import Frame, frames_of
+from spanlab.paradigms.preview.sheet import Frame, frames_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "images" / "gallery"
