@@ -24,8 +24,7 @@ from ...kinds.sounds import refuse_sounds
 from ...scene import CANVAS, Colour, Scene
 from ...stimulus import Stimulus
 from ..pixels import NETWORK, network_frame
-from .reach import PIXELS, painted, reached
-from .tables import Table
+from .tables import PIXELS, Table, painted, reached
 from .tiling import Family, Paint, Scatter
 
 _STEP = CANVAS // NETWORK

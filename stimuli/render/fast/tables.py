@@ -13,10 +13,31 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...scene import Scene
-from ..pixels import network_frame
-from .reach import PIXELS, reached
+from ...scene import CANVAS, Colour, Primitive, Scene
+from ..pixels import NETWORK, network_frame, render
 from .tiling import Family, Tiling
+
+#: Small pixels of a frame.
+PIXELS = NETWORK * NETWORK
+_REACH = (np.abs(np.arange(CANVAS)[None] + 0.5 - (np.arange(NETWORK)[:, None] + 0.5) * CANVAS / NETWORK) < CANVAS / NETWORK).astype(np.float32)
+#: Drawing on two backgrounds tells paint in the colour of the background from no paint.
+_GROUNDS: tuple[Colour, ...] = ((1, 2, 3), (250, 251, 252))
+
+
+def painted(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
+    """Where on the canvas it makes a difference which of the alternatives is drawn, on whatever is below: bool (96, 96)."""
+    different = np.zeros((CANVAS, CANVAS, 3), bool)
+    for ground in _GROUNDS:
+        drawn = [render(Scene(primitives, ground)) for primitives in alternatives]
+        for other in drawn[1:]:
+            different |= other != drawn[0]
+    return np.logical_or.reduce(different, axis=-1)
+
+
+def reached(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
+    """Which small pixels can depend on which of the alternatives is drawn: bool (1024,)."""
+    return ((_REACH @ painted(alternatives).astype(np.float32) @ _REACH.T) > 0).ravel()
+
 
 #: A family with pixels that depend on more combinations of states than this has no table.
 _MOST_COMBINATIONS = 2048
