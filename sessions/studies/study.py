@@ -25,10 +25,9 @@ from ...stimuli.render.palette import PaletteName
 from ..key_mapping import KeySetting, key_request
 from ..people import LOWER_HALF, drawn_seeds, random_seeds
 from ..triggers import trigger_request
-from .counterbalancing import Order, order_of, rows
 from .fields import COMMON, FieldPart, missing_texts
 from .participants import Kind, misnamed
-from .schema import Breaks, Entry, Group, Online, StudyFile
+from .schema import Breaks, Entry, Group, Online, Order, StudyFile, order_of, rows
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: what the dialog asks of every study

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.sessions.studies.counterbalancing import order_of, williams
+from spanlab.sessions.studies.schema import order_of, williams
 
 PARTS = range(1, 13)
 
