@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def show_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> None:
     """Print the table as it is now."""
-    from ..sessions.studies.monitor_table import describe_standings, standings, table_of
+    from ..sessions.studies.monitoring import describe_standings, standings, table_of
 
     now = time.time()
     seen = look(now)
@@ -34,7 +34,7 @@ def show_live(name: str, folder: Path, look: Callable[[float], list[MonitoredSes
     from rich.table import Table
     from rich.text import Text
 
-    from ..sessions.studies.monitor_table import describe_standings, standings, table_of
+    from ..sessions.studies.monitoring import describe_standings, standings, table_of
 
     with Live(refresh_per_second=4, screen=False) as live:
         try:

@@ -25,8 +25,7 @@ from spanlab.extensions.browser.visits.board import MonitorBoard
 from spanlab.extensions.browser.visits.offers import ParadigmOffer, StudyOffer
 from spanlab.extensions.browser.visits.server import make_app
 from spanlab.extensions.browser.visits.visits import VisitDesk
-from spanlab.sessions.studies.monitor_table import describe_standings, standings, table_of
-from spanlab.sessions.studies.monitoring import Monitor
+from spanlab.sessions.studies.monitoring import Monitor, describe_standings, standings, table_of
 
 STUDY = """
 study: online
