@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ...agents.base import WindowAgent
     from ...paradigms import Paradigm, ResponseKind, Trial
     from ...sessions.studies.battery import Battery
+    from ...sessions.studies.monitoring import MonitoredSession
     from ...sessions.studies.participants import Kind
     from ...sessions.studies.study import Study, StudyParadigm
     from ...sessions.studies.visit import Visit, VisitRequest
@@ -437,7 +439,6 @@ def monitor(
     from ...analysis.data.timing import timing_in_short
     from ...sessions.studies.monitoring import Monitor
     from ...sessions.studies.study import load_study
-    from ..monitoring import show_live, show_once
 
     loaded = load_study(study)
     folder, look = data / loaded.name, Monitor(loaded, data, timing_in_short).look
@@ -485,3 +486,54 @@ def withdraw(
 def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         print(f"  {line}")
+
+
+def show_once(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], everything: bool) -> None:
+    """Print the table as it is now."""
+    from ...sessions.studies.monitoring import describe_standings, standings, table_of
+
+    now = time.time()
+    seen = look(now)
+    table = table_of(seen, now, everything)
+    if not table.rows:
+        print(f"no session of {name} {'is' if everything else 'had a sign in the last 24 hours'} in {folder}{_older(table.left_out)}")
+        return
+    print_table(table.header, list(table.rows))
+    print(f"\n{name}: {describe_standings(standings(seen))}{_older(table.left_out)}")
+
+
+def show_live(name: str, folder: Path, look: Callable[[float], list[MonitoredSession]], every: float, everything: bool) -> None:
+    """Draw the table again and again, until Ctrl-C."""
+    from rich.console import Group
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
+
+    from ...sessions.studies.monitoring import describe_standings, standings, table_of
+
+    with Live(refresh_per_second=4, screen=False) as live:
+        try:
+            while True:
+                now = time.time()
+                seen = look(now)
+                rows = table_of(seen, now, everything)
+                table = Table(*(rows.header or ("waiting for a session",)), box=None, pad_edge=False)
+                for line, state in zip(rows.rows, rows.states, strict=True):
+                    table.add_row(*(Text(cell) for cell in line), style=_style(state))
+                clock = time.strftime("%H:%M:%S", time.localtime(now))
+                counts = f": {describe_standings(standings(seen))}" if seen else ""
+                live.update(
+                    Group(Text(f"{name} in {folder}, {clock}{counts}{_older(rows.left_out)} (Ctrl-C ends this; nothing is written)\n", style="dim"), table)
+                )
+                time.sleep(every)
+        except KeyboardInterrupt:
+            return
+
+
+def _style(state: str) -> str:
+    alarming = {"silent": "yellow", "interrupted": "yellow", "dropped out": "yellow", "unreadable": "red"}
+    return {"running": "bold", "finished": "dim", **alarming}.get(state, "")
+
+
+def _older(many: int) -> str:
+    return f"; {many} older {'row' if many == 1 else 'rows'} with --all" if many else ""
