@@ -1,4 +1,4 @@
 from .app import main as main
-from .exclusion_file import ExcludeOption as ExcludeOption
 from .options import DataOption as DataOption
+from .options import ExcludeOption as ExcludeOption
 from .options import progress_bar as progress_bar

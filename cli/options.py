@@ -168,3 +168,13 @@ PairedOption = Annotated[
         metavar="SESSION_OR_PARADIGM",
     ),
 ]
+
+
+ExcludeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--exclude",
+        help="leave out answers, trials, sessions or participants by the rules in this file, or by a preset: complex_span_85, attention or timing",
+        metavar="RULES.yaml",
+    ),
+]

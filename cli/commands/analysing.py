@@ -12,8 +12,7 @@ import typer
 
 from ...api import read_rules
 from ...core.errors import SpanLabError
-from ..exclusion_file import ExcludeOption
-from ..options import SchedulerOption, WorkersOption
+from ..options import ExcludeOption, SchedulerOption, WorkersOption
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...api import read_rules
-from ..exclusion_file import ExcludeOption
+from ..options import ExcludeOption
 from .analysing import DataArgument, MapOption, MarginOption, PilotOption, PracticeOption
 
 if TYPE_CHECKING:

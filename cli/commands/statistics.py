@@ -10,7 +10,7 @@ import typer
 
 from ...api import read_rules
 from ...core.errors import SpanLabError
-from ..exclusion_file import ExcludeOption
+from ..options import ExcludeOption
 from .analysing import DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
 from .listing import print_table
 
