@@ -17,10 +17,9 @@ from .agent_checks import changed_constants, note_changes
 from .before_trials import apart_for
 from .large_run import ShardWorker, take_parts
 from .record.events import Event, Resumed, SessionStart
-from .record.reader import read_events, staircase_of, write_responses
+from .record.reader import NO_TRIAL, SessionState, read_events, staircase_of, write_responses
 from .record.session_files import PARTS
 from .record.staircase import Staircase
-from .record.state import NO_TRIAL, SessionState
 from .record.transcript_file import read_transcript
 from .record.writer import Recorder, TrialJournal
 from .sent import questions_of, recovered, speak_as_recorded, without_sentences

@@ -12,8 +12,7 @@ from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
 from .record.events import AskedStep, Event, Feedback, Notes, Paired, Score, Shown, ShownStep, TrialCut
 from .record.marking import fields_of
-from .record.reader import trial_key
-from .record.state import SessionState
+from .record.reader import SessionState, trial_key
 
 #: takes an event of the record
 WriteEvent = Callable[[Event], None]

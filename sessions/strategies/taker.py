@@ -14,8 +14,7 @@ from ...paradigms.design import replacement
 from ...paradigms.identity import digest
 from ..agent_checks import check_episode, for_record
 from ..before_trials import Apart, Recalled, walk, with_examples
-from ..record.reader import trial_key
-from ..record.state import SessionState
+from ..record.reader import SessionState, trial_key
 from ..record.writer import Recorder, TrialJournal
 from ..run_trial import Cues, WindowCues, run_trial
 from ..session import Session, brief, write_info

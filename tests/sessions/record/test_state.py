@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spanlab.sessions.record.state import NO_TRIAL, SessionState
+from spanlab.sessions.record.reader import NO_TRIAL, SessionState
 
 EVENTS: Any = [
     {"event": "trial_start", "trial": "1", "attempt": 1, "trial_id": "a"},
