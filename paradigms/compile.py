@@ -17,7 +17,7 @@ from ..core.registry import nearest
 from .identity import canonical, digest, lent_stream, stream_of, trial_id, trial_root
 from .language.diagnostics import listed, show
 from .language.limits import MAX_STEPS, LimitError, is_whole, start_trial, weigh
-from .language.step_spec import StepSpec
+from .language.timeline import StepSpec
 from .paradigm import GENERATORS, Draw, Generator, Paradigm
 from .trial import Ask, Display, Percept, Step, Trial
 

@@ -10,8 +10,7 @@ from ...stimuli import STIMULI
 from ..responses import RESPONSES
 from ..samplers import SAMPLERS
 from .schema import Head
-from .step_spec import ASK_KEYS, DISPLAY_KEYS, SOUND, STEP_KEYS, VERDICTS
-from .timeline import FLOW_KEYS
+from .timeline import ASK_KEYS, DISPLAY_KEYS, FLOW_KEYS, SOUND, STEP_KEYS, VERDICTS
 from .yaml_source import MERGED
 
 _EXPRESSION = {"$ref": "#/$defs/expression"}

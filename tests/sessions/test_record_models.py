@@ -13,7 +13,7 @@ from written_anew import STORED
 
 from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms.language.step_spec import LIST_COLUMNS, WHOLE_COLUMNS
+from spanlab.paradigms.language.timeline import LIST_COLUMNS, WHOLE_COLUMNS
 from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming
 from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
