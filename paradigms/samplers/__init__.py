@@ -7,7 +7,6 @@ SAMPLERS.declare(
     __name__,
     {
         "change": ("change_arrays",),
-        "coordination": ("coordination_figure",),
         "lists": ("permutation", "one_of", "several", "place"),
         "distributions": ("uniform", "normal", "weighted"),
         "integration": ("integration_figure",),
@@ -15,7 +14,7 @@ SAMPLERS.declare(
         "noise": ("letter_noise", "cell_noise"),
         "nouns": ("nouns", "noun_numbers"),
         "patterns": ("matrix_patterns", "pattern_distractors"),
-        "span": ("span_items", "span_distractors"),
+        "span": ("span_items", "span_distractors", "coordination_figure"),
         "switching": ("task_sequence",),
         "updating": ("marker_walk", "marker_odds", "box_areas"),
     },
