@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
-from ..scene import Colour, Line, Primitive
+from ..scene import CANVAS, Colour, Image, Line, Primitive
 from ..stimulus import STIMULI, ColourName, Stimulus, colour_words, rgb
 
 
@@ -61,3 +62,24 @@ class Tone(Stimulus):
 
     def words(self) -> str:
         return f"A tone of {self.frequency_hz} Hz sounds for {self.ms} ms; the screen is empty."
+
+
+_CELLS = 32
+
+
+@STIMULI.register
+class Noise(Stimulus):
+    """The whole canvas in 32 x 32 cells, each of a random colour: red, green and blue are independent and uniform from 0 to 255."""
+
+    name: ClassVar[str] = "noise"
+    shorthand: ClassVar[str] = "seed"
+
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(description="seed of the noise")
+
+    def primitives(self) -> Iterable[Primitive]:
+        colours = np.random.RandomState(self.seed).randint(0, 256, (_CELLS, _CELLS, 3), np.uint8)
+        wide = CANVAS // _CELLS
+        return (Image(0, 0, CANVAS, CANVAS, colours.repeat(wide, 0).repeat(wide, 1).tobytes()),)
+
+    def words(self) -> str:
+        return f"Random noise: a field of {_CELLS} x {_CELLS} cells, each of a colour drawn at random (noise number {self.seed})."

@@ -24,8 +24,7 @@ from spanlab.paradigms.network_view import WORM_TASKS, labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator
 from spanlab.stimuli import COLOURS, Line, Scene
 from spanlab.stimuli.kinds.bars import Bars
-from spanlab.stimuli.kinds.noise import Noise
-from spanlab.stimuli.kinds.plain import Blank
+from spanlab.stimuli.kinds.plain import Blank, Noise
 from spanlab.stimuli.render.pixels import network_frame, render
 
 FEATURES = ("colour", "orientation", "size", "gap")
