@@ -44,7 +44,7 @@ def elements(stimulus: Stimulus) -> Elements:
 
     Examples
     --------
-    >>> from spanlab.stimuli.kinds.matrix import Matrix
+    >>> from spanlab.stimuli.kinds.arrays import Matrix
     >>> elements(Matrix(filled=(1, 7)))
     (1, 7)
     """

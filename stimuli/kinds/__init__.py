@@ -6,8 +6,7 @@ from ..stimulus import STIMULI
 STIMULI.declare(
     __name__,
     {
-        "matrix": ("matrix", "side_by_side"),
-        "arrays": ("pattern_array", "arrow_array"),
+        "arrays": ("matrix", "side_by_side", "pattern_array", "arrow_array"),
         "bars": ("bars",),
         "blocks": ("blocks",),
         "boxes": ("boxes",),

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from ..scene import COLOURS, Line, Primitive, Rectangle
 from ..stimulus import STIMULI, Stimulus, row_column
-from .matrix import grid_cell
+from .arrays import grid_cell
 
 
 @STIMULI.register

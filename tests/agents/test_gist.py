@@ -18,8 +18,8 @@ from spanlab.core.agent_kinds import OBSERVER
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm
 from spanlab.sessions import read_session
+from spanlab.stimuli.kinds.arrays import Matrix, SideBySide
 from spanlab.stimuli.kinds.lettering import Letter
-from spanlab.stimuli.kinds.matrix import Matrix, SideBySide
 from spanlab.stimuli.kinds.plain import Blank
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind
 from spanlab.paradigms.responses import Choice
 from spanlab.stimuli import Stimulus
-from spanlab.stimuli.kinds.matrix import Matrix
+from spanlab.stimuli.kinds.arrays import Matrix
 from spanlab.stimuli.kinds.plain import Blank, Fixation
 
 #: a trial is played so often at most, until no press was later than this and no display had more frames left out

@@ -18,8 +18,8 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import compile_trial
 from spanlab.paradigms.paradigm import GENERATORS, Generator
 from spanlab.paradigms.samplers.integration import whole
+from spanlab.stimuli.kinds.arrays import Matrix
 from spanlab.stimuli.kinds.figure import Figure
-from spanlab.stimuli.kinds.matrix import Matrix
 
 SEEDS = st.integers(0, 2**32 - 1)
 QUICK = settings(max_examples=40, deadline=None)

@@ -22,7 +22,7 @@ from spanlab.paradigms import compile_trial
 from spanlab.paradigms.language.schema import DatasetDesign, SessionDesign
 from spanlab.paradigms.network_view import labels_of
 from spanlab.paradigms.paradigm import GENERATORS, Generator
-from spanlab.stimuli.kinds.matrix import Matrix, SideBySide
+from spanlab.stimuli.kinds.arrays import Matrix, SideBySide
 
 SEEDS = st.integers(0, 2**32 - 1)
 QUICK = settings(max_examples=40, deadline=None)

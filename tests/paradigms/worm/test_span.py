@@ -25,8 +25,7 @@ from spanlab.paradigms.paradigm import GENERATORS, Generator
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.samplers.span import MOVEMENTS, SHADES, direction_of
 from spanlab.stimuli.directions import STEPS
-from spanlab.stimuli.kinds.arrays import eight_corners
-from spanlab.stimuli.kinds.matrix import Matrix
+from spanlab.stimuli.kinds.arrays import Matrix, eight_corners
 from spanlab.stimuli.kinds.plain import ColourField
 
 SEEDS = st.integers(0, 2**32 - 1)
