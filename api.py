@@ -1,4 +1,4 @@
-"""What the commands do, for Python: the same sessions, the same records, the same figures.
+"""The Python interface: functions that run the same sessions and make the same records and figures as the commands.
 
 >>> import spanlab
 >>> result = spanlab.replay("vsr", agent="ideal", trials=4)
@@ -383,7 +383,8 @@ def figure(
 def scores(
     data: Paths, *, against: str = "", exclude: PathLike | None = None, columns: str | Sequence[str] = (), practice: bool = False, pilot: bool = False
 ) -> pd.DataFrame:
-    """How far machines are from people: slope difference A and mean difference B, one row each, with intervals and what they rest on.
+    """Compare machines with people: slope difference A and mean difference B, one row each, with intervals and their
+    basis.
 
     Parameters
     ----------
@@ -457,7 +458,7 @@ def train(
 
 
 def render(trial: Trial, size_px: int = 96) -> np.ndarray:
-    """What a machine sees of a trial, as pixels.
+    """Render the displays of a trial that a machine sees, as pixels.
 
     Parameters
     ----------

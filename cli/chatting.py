@@ -41,7 +41,7 @@ NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="with --batch: sub
 
 
 def batch_given(batch: bool | None, no_wait: bool, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """How requests go in batches, as options say it; fields of ``RequestLimits``.
+    """Turn the options for batches into fields of ``RequestLimits``.
 
     Parameters
     ----------

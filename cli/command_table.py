@@ -108,7 +108,8 @@ def _shipped(place: str) -> Any:
 
 
 def _added(point: EntryPoint) -> Any:
-    """What an entry point names; where it cannot be loaded, a command that says so, so that the others still work."""
+    """Load the command that an entry point names. If it cannot be loaded, return a command that says so: the others
+    still work."""
     try:
         return point.load()
     except Exception as error:

@@ -92,7 +92,7 @@ def _print(progress: Sequence[Progress]) -> None:
 
 
 def _taken(progress: Sequence[Progress]) -> str:
-    """What some sessions have taken together, in words."""
+    """Describe the total cost of some sessions."""
     from ..agents.chat.cost.totals import money, short
 
     tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)

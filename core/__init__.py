@@ -1,4 +1,4 @@
-"""What every part of the package may use."""
+"""Code that every part of the package may use."""
 
 from .doors import door
 

@@ -25,7 +25,7 @@ _SOLID, _DASHED, _DOTTED = (1, 0), (6, 3), (2, 2)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How figures draw a kind.
+    """The style in which figures draw a kind of agent.
 
     Parameters
     ----------
@@ -78,27 +78,29 @@ class AgentKind:
 
     @property
     def at_window(self) -> bool:
-        """Whether it sits at a window: it gets every step, also those that only people get, and is given practice and pages of text."""
+        """True if it sits at a window: it gets every step, also those that only people get, and is given practice and
+        pages of text."""
         return self.role in ("person", "stand-in")
 
     @property
     def person(self) -> bool:
-        """Whether it is a person."""
+        """True if it is a person."""
         return self.role == "person"
 
     @property
     def yardstick(self) -> bool:
-        """Whether it is there to compare with, and competes with nobody: it enters no test, no family of tests, and stretches no axis."""
+        """True if it is there to compare with, and competes with nobody: it enters no test, no family of tests, and
+        stretches no axis."""
         return self.role in ("stand-in", "yardstick")
 
     @property
     def competes(self) -> bool:
-        """Whether it is what a study is about: neither a yardstick nor a script."""
+        """True if it is what a study is about: neither a yardstick nor a script."""
         return not self.yardstick and self.role != "script"
 
     @property
     def described(self) -> str:
-        """What it is, in two or three words."""
+        """A description in two or three words."""
         return self.label or self.name
 
 

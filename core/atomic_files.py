@@ -78,7 +78,7 @@ Folders = Literal["none", "own", "all"]
 
 
 def user_cache() -> Path:
-    """Where programs of this user keep what can be fetched or made again."""
+    """The user's cache folder, for files that can be fetched or made again."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     else:

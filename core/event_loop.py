@@ -15,7 +15,8 @@ _LOOK_S = 0.1
 
 
 def run_to_end(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """What a coroutine returns. Where an event loop is running already, it gets a thread and a loop of its own; Ctrl-C cancels it there.
+    """Run a coroutine and return its result. If an event loop is running already, it gets its own thread and loop;
+    Ctrl-C cancels it there.
 
     Raises
     ------

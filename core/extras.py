@@ -20,7 +20,7 @@ _PACKAGES: dict[str, dict[str, str]] = {
 
 
 def installed(package: str) -> bool:
-    """Whether a package can be found; it is not imported."""
+    """Return whether a package can be found; it is not imported."""
     try:
         return find_spec(package) is not None
     except (ImportError, ValueError):
@@ -28,7 +28,8 @@ def installed(package: str) -> bool:
 
 
 def how_to_install(extra: str) -> str:
-    """How to install an extra, as the end of a sentence; PsychoPy does not run on every Python that the rest runs on.
+    """Say how to install an extra, as the end of a sentence. PsychoPy does not support every Python version that
+    SpanLab does.
 
     >>> how_to_install("chat")
     "install it with: pip install 'spanlab[chat]'"

@@ -78,7 +78,7 @@ def _check_method(cls: type, name: str, value: Any, base: Callable[..., Any], op
 
 
 def _written(name: str, base: Callable[..., Any]) -> str:
-    """How a method is declared."""
+    """The signature of a method, as it is declared."""
     signature = inspect.signature(base)
     bare = signature.replace(
         parameters=[parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()],

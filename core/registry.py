@@ -129,7 +129,7 @@ class Declarations(Generic[V]):
         return known[name]
 
     def _points(self) -> list[EntryPoint]:
-        """What packages declare in the group and nobody has loaded yet; the group is scanned once."""
+        """The entry points of the group that are not loaded yet. The group is scanned once."""
         if self._waiting is None:
             self._waiting = list(entry_points(group=self.group))
         return self._waiting
@@ -251,7 +251,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What can be said of a component without running it. ``str()`` is a page of help."""
+    """A description of a component, made without running it. ``str()`` gives a page of help."""
 
     name: str
     summary: str

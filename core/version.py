@@ -1,3 +1,3 @@
-"""Which version of SpanLab this is."""
+"""The version of SpanLab."""
 
 __version__ = "0.1.0"

@@ -33,7 +33,7 @@ Work = Callable[[Any, Any], Any]
 
 
 class WorkerPool(Protocol):
-    """Who does the work."""
+    """A pool of workers that take the parts of a large run."""
 
     def each(self, work: Work, shared: Callable[[], Any], jobs: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         """Do all jobs.
@@ -56,7 +56,7 @@ class WorkerPool(Protocol):
         ...
 
     def described(self) -> str:
-        """Who they are, in a few words."""
+        """A description of the workers in a few words."""
         ...
 
 

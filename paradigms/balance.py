@@ -187,7 +187,7 @@ class _Balancer:
         return answers_of(self.paradigm, cell.levels, seed, self.generator, self.design.question)
 
     def _probe(self, number: int, cell: _Cell) -> bool:
-        """Whether the trials of a cell always have the same few questions."""
+        """Return whether the trials of a cell always have the same few questions."""
         question_options: set[tuple[Answers, ...]] = set()
         for _ in range(_PROBES):
             seed, chosen = self._candidate(cell)
@@ -389,7 +389,8 @@ class _Balancer:
         return tuple(dict.fromkeys(answer for step, names in steps for answer in self._options(step.ask.kind.build(names))))
 
     def _fits(self, tail: Sequence[Any], got: Answers, most: int, options: int) -> bool:
-        """Whether the answers go on without a run that is too long. Of those that do, some are left out by chance: what is left is as if each answer had been
+        """Return whether the answers continue without too long a run. Of those that do, some are left out by chance:
+        what is left is as if each answer had been
         drawn by itself, and another one only where the run is as long as it may be. Otherwise answers would change more often, which can be foreseen."""
         run, last, forced = run_at_end(tail), tail[-1] if tail else None, 0
         for answer in got:
@@ -418,7 +419,8 @@ def _grouped(block: Sequence[int], answers: Mapping[int, Answers]) -> dict[Answe
 
 
 def _even(counts: Mapping[Any, int], options: Answers, to_come: int, finished: Mapping[Any, int]) -> bool:
-    """Whether the counts of a cell are even enough: before its end within reach of one another, at its end within one, also with those of finished cells."""
+    """Return whether the counts of a cell are even enough: able to level out before its end, and at its end within
+    one, also with those of finished cells."""
     values = [counts.get(option, 0) for option in options]
     apart = max(values) - min(values)
     if to_come:
@@ -428,7 +430,7 @@ def _even(counts: Mapping[Any, int], options: Answers, to_come: int, finished: M
 
 
 def run_at_end(answers: Sequence[Any]) -> int:
-    """How many of the last values are the same."""
+    """Return the length of the run of equal values at the end."""
     return run_around(answers, len(answers) - 1) if answers else 0
 
 
@@ -443,7 +445,8 @@ def run_around(answers: Sequence[Any], place: int) -> int:
 
 
 def dealt(random: np.random.RandomState, sizes: Sequence[int], kinds: int) -> list[list[int]]:
-    """How often each kind comes in groups of these sizes: in every group, and in all groups together, no kind more than once more often than another."""
+    """Distribute kinds over groups of these sizes, evenly in each group and in all groups together: counts differ by
+    at most one."""
     deck: list[int] = []
     counts: list[list[int]] = []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""What somebody reaches who does not remember, or does not look: chance and the best blind guess, by condition."""
+"""The accuracy without memory or without looking: chance and the best blind guess, by condition."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _NO_STREAM = np.random.RandomState(0)
 
 
 class GivenDrawError(SpanLabError):
-    """What is wrong with a draw that was given.
+    """Raised for a draw that was given and does not fit its paradigm.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class GivenDrawError(SpanLabError):
 
 
 def is_random(draw: Draw) -> bool:
-    """Whether a draw needs a stream; expressions, lists and arrangements follow from what was drawn before."""
+    """Return whether a draw needs a stream; expressions, lists and arrangements follow from what was drawn before."""
     return draw.sampler is not None and not draw.sampler.cls.arranges
 
 
@@ -209,7 +209,8 @@ def compile_trial(
 
 
 def drawn_values(paradigm: Paradigm, levels: Mapping[str, Any] | None = None, seed: int = 0, generator: Generator = "corrected") -> dict[str, Any]:
-    """What is drawn at random for a trial, by name: given to :func:`compile_trial` with the trial's levels, it makes the same steps.
+    """Return the random draws of a trial, by name. With them and the trial's levels, :func:`compile_trial` makes the
+    same steps again.
 
     Raises
     ------

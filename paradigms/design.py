@@ -126,7 +126,8 @@ def _adaptive(
 
 
 def staircase_rule(paradigm: Paradigm, design: str, planned: Sequence[PlannedTrial]) -> dict[str, Any] | None:
-    """How the levels of planned trials are decided, as the record of a session keeps it; None when they stand already.
+    """Describe how the levels of planned trials are decided, for the record of a session; None if they are fixed
+    already.
 
     Parameters
     ----------
@@ -170,7 +171,8 @@ def plan_practice(paradigm: Paradigm, seed: int, round_: int = 1, levels: Sequen
 def replacement(
     paradigm: Paradigm, planned: PlannedTrial, seed: int, attempt: int, design: SessionDesign | None = None, generator: Generator = "corrected"
 ) -> PlannedTrial:
-    """What a person gets instead of a trial that was interrupted: the same levels of all factors, random ones too, with other stimuli; and the same answers,
+    """Plan the trial that replaces an interrupted one: the same levels of all factors, random ones too, with other
+    stimuli; and the same answers,
     where the design balances them or limits their runs. Where trials have so many questions that no other has these answers, the answers are others.
 
     A trial whose draws are given cannot be drawn anew, and comes again as it is.
@@ -293,7 +295,7 @@ def _interval(design: SessionDesign, random: np.random.RandomState) -> float:
 
 
 def _stairs_of(combinations: Sequence[Mapping[str, Any]], adaptive: Adaptive, name: str) -> tuple[dict[str, Any], list[int | float]]:
-    """What stays the same in all trials, and the levels in use, the lowest first.
+    """Return the factors that stay the same in all trials, and the levels in use, the lowest first.
 
     Parameters
     ----------

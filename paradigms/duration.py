@@ -1,4 +1,4 @@
-"""How long a session of people will take: the times that the timeline gives, and assumed times for what is self-paced."""
+"""The expected duration of a session with people: the times in the timeline, and assumed times for self-paced steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long the trials of a session will take, in seconds.
+    """The expected duration of a session's trials, in seconds.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Duration:
 
     @property
     def grounds(self) -> str:
-        """What it rests on, in words."""
+        """The basis of the estimate, in words."""
         parts = [f"{minutes(self.given_s)} of displays, windows and intervals"]
         if round(self.answers):
             parts.append(

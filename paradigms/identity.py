@@ -1,4 +1,4 @@
-"""Who is who: hashes of paradigms and trials, seeds, and the random streams that come from them.
+"""Identities: hashes of paradigms and trials, seeds, and the random streams made from them.
 
 A trial is named by (paradigm, version, generator, factor levels, seed, version of the streams), and by its draws when these were given. Its randomness comes
 from one stream per named draw; a stream depends on the paradigm's name, the seed, the factor levels and the draw's name, so that trials of different levels
@@ -61,7 +61,7 @@ _NOTHING = _Nothing()
 
 
 def trial_root(paradigm: str, streams: int, seed: int, levels: Mapping[str, Any]) -> str:
-    """What the streams of one trial have in common.
+    """The common origin of the random streams of one trial.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a network sees of a paradigm: which task it is, how wide its head is, and which classes are wanted at which step."""
+"""A paradigm for networks: its task, the width of its head, and the target classes at each step."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NetworkView(BaseModel):
 
 
 def is_model_step(percept: Percept) -> bool:
-    """Whether a machine sees this step: all but those that only people get. A question is always seen."""
+    """Return whether a machine sees this step: all but those that only people get. A question is always seen."""
     return percept.model_step or percept.ask is not None
 
 
@@ -57,7 +57,7 @@ def classes_of(ask: Ask, answer: Answer) -> int | tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What a network is trained towards in one trial.
+    """The training targets of one trial.
 
     Parameters
     ----------

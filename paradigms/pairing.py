@@ -123,7 +123,7 @@ def _other(variant: Paradigm, base: Paradigm, name: str) -> SpanLabError:
 
 
 def _compare(variant: Paradigm, base: Paradigm, trial: PlannedTrial, planned: PlannedTrial, generator: Generator, shared: Sequence[str]) -> None:
-    """Whether both trials ask for the same answers."""
+    """Return whether both trials ask for the same answers."""
     answers = [
         [step.truth.answer for step in trial_of.compile(paradigm, generator).steps if step.percept.ask is not None]
         for paradigm, trial_of in ((variant, trial), (base, planned))

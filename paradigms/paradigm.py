@@ -102,7 +102,8 @@ class Paradigm:
 
     @property
     def is_questionnaire(self) -> bool:
-        """Whether it tests no memory: no example is shown, pages speak of questions and not of trials, and a pause cuts nothing off."""
+        """True if it tests no memory: no example is shown, pages speak of questions and not of trials, and a pause
+        cuts nothing off."""
         return self.questionnaire or self.quiz is not None
 
     def __repr__(self) -> str:
@@ -134,7 +135,7 @@ class Paradigm:
         return self.instructions[language].fill(self.reader, {**levels, FOR_PEOPLE: for_people})
 
     def network_view(self, levels: Mapping[str, Any]) -> NetworkView | None:
-        """What a network sees of trials with these levels, or None when there is nothing for networks."""
+        """Return the network's view of trials with these levels; None if there is nothing for networks."""
         if self.network is None or self.task is None:
             return None
         return self.network.model_copy(update={"task": self.task.fill(self.reader, levels)})
@@ -370,7 +371,8 @@ def _check_designs(reader: Reader, head: Any, factors: Mapping[str, Any], asking
 
 
 def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> None:
-    """What the file says of a quiz and of attention checks fits its questions; ``asking`` are the phases with questions that have a right answer."""
+    """Check that the quiz and the attention checks fit the questions; ``asking`` are the phases with questions that
+    have a right answer."""
     for n, phase in enumerate(head.attention_checks):
         if phase not in asking:
             hint = nearest(phase, asking) or (f"; there are {listed(asking)}" if asking else "")
@@ -390,7 +392,8 @@ def _check_questionnaire(reader: Reader, head: Any, asking: Sequence[str]) -> No
 
 
 def _check_balance(reader: Reader, path: YamlPath, design: SessionDesign, factors: Mapping[str, Any], asking: Sequence[str]) -> None:
-    """What a design says of answers and random factors fits the factors and the questions of the paradigm; ``asking`` are the phases that ask."""
+    """Check that a design's answers and random factors fit the factors and questions of the paradigm; ``asking`` are
+    the phases that ask."""
     for n, name in enumerate(design.balance):
         if name != ANSWER and name not in factors:
             reader.report((*path, "balance", n), f"'{name}' is neither '{ANSWER}' nor a factor{nearest(name, [ANSWER, *factors])}")

@@ -1,4 +1,4 @@
-"""Which levels practice and worked examples have: those that the session uses.
+"""The levels of practice and worked examples: those that the session uses.
 
 What the file wishes for practice (``practice: factors``) holds, unless it is about a factor whose levels were chosen for the session (``--set``, a study's
 ``set``): these are the experimenter's, and practice keeps to them.

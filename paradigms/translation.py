@@ -45,7 +45,8 @@ def translated_display(display: Display, words: Words) -> Display:
 
 
 def mistranslated(document: Document, translations: Mapping[str, Words], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
-    """What is wrong with the translations of a paradigm: texts that the timeline does not have, languages without instructions, texts that cannot be drawn.
+    """List the problems of a paradigm's translations: texts that the timeline does not have, languages without
+    instructions, texts that cannot be drawn.
     Translations that are inherited may be of texts that a timeline of one's own has no more."""
     answers = set(_answers(document.data.get("timeline")))
     texts = sorted({*_texts(document.data.get("timeline")), *answers})
@@ -100,7 +101,8 @@ def _answers(part: Any) -> Iterator[str]:
 
 
 def illegible(data: Mapping[str, Any], languages: Iterable[str]) -> Iterator[tuple[YamlPath, str]]:
-    """What a paradigm (by the content of its file) tells people in these languages that cannot be drawn, with the reason."""
+    """List the texts of a paradigm (the content of its file) that cannot be drawn in these languages, with the
+    reasons."""
     from ..stimuli.render.fonts import unreadable  # loads a typeface
 
     for language in languages:
@@ -116,7 +118,7 @@ _NO_INSTRUCTIONS = "there are no instructions"
 
 
 def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
-    """Which texts of a paradigm (by the content of its file) there are not in a language.
+    """List the texts of a paradigm (the content of its file) that a language lacks.
 
     A timeline is taken to be written in the first language of the instructions.
     """
@@ -135,7 +137,7 @@ def missing_texts(data: Mapping[str, Any], language: str) -> list[str]:
 
 
 def _prompts(part: Any) -> Iterator[Mapping[str, Any]]:
-    """What the questions of a timeline ask in words, and why answers are right, by language."""
+    """Return the wordings of a timeline's questions and the reasons for right answers, by language."""
     if isinstance(part, list):
         for one in part:
             yield from _prompts(one)
@@ -146,7 +148,7 @@ def _prompts(part: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def untranslated(data: Mapping[str, Any], kinds: Iterable[ResponseKind], languages: Iterable[str]) -> list[str]:
-    """What people of these languages would read in another one: sentences for whoever checks a paradigm.
+    """List what readers of these languages would get in another one, as sentences for ``spanlab check``.
 
     Parameters
     ----------

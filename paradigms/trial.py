@@ -83,7 +83,7 @@ class Display:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a question asks, in words, for people; or why its answer is right.
+    """The wording of a question for people, or the reason why its answer is right.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class WorkedExample:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What only scoring, the record and declared oracles may see.
+    """The hidden half of a step, for scoring, the record and declared oracles only.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Step:
 
     @property
     def percepts(self) -> Sequence[Percept]:
-        """What may be shown: one percept, or one for each verdict on the answer before."""
+        """The possible percepts of a step: one, or one for each verdict on the answer before."""
         return [self.percept] if self.feedback is None else [*self.feedback.values()]
 
     def shown_after(self, verdict: Verdict) -> Percept:

@@ -179,7 +179,7 @@ class TrialsFile:
             raise SpanLabError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
     def wrong(self, number: int, message: str) -> SpanLabError:
-        """What is wrong with a line."""
+        """Return the error for a line."""
         return SpanLabError(str(Problem(f"{self.path}:{number}", "", message)))
 
     def _lines(self) -> Iterator[tuple[int, str]]:

@@ -51,7 +51,7 @@ class Triggers(BaseModel):
 
     @property
     def meanings(self) -> dict[int, list[str]]:
-        """What each code stands for, as it is spelt on the command line: ``phases.probe``."""
+        """Return the meaning of each code, as it is written on the command line: ``phases.probe``."""
         by_code: dict[int, list[str]] = {}
         for name, value in self.model_dump(include={"phases", "responses", "verdicts", "trial_start", "trial_end"}).items():
             for spelt, code in _spelt(name, value):

@@ -31,7 +31,7 @@ _LONGEST_WORD = 1 << 12
 
 
 class _MalformedError(ValueError):
-    """What is wrong with the content of a file."""
+    """Return the error about the content of a file."""
 
 
 def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[str, np.ndarray], str]:
@@ -237,7 +237,8 @@ class WordVectors:
         return vectors
 
     def shown(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
-        """What a network reads of stimuli, float32 (stimuli, 300): the vector of the one word that is shown, zeros where none or more than one is."""
+        """Return the input of a network that reads words, float32 (stimuli, 300): the vector of the one word that is
+        shown, zeros for none or several."""
         words = [stimulus.single_word() for stimulus in stimuli]
         vectors = np.zeros((len(stimuli), DIMENSIONS), np.float32)
         rows = [row for row, word in enumerate(words) if word is not None]

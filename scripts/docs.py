@@ -315,7 +315,7 @@ def generators() -> dict[str, Callable[[], str]]:
     from spanlab.analysis.data.exclusions import Rule
     from spanlab.paradigms import RESPONSES, SAMPLERS
     from spanlab.paradigms.language import schema
-    from spanlab.paradigms.language import step_spec as steps
+    from spanlab.paradigms.language import timeline as steps
     from spanlab.paradigms.network_view import NetworkView
     from spanlab.paradigms.triggers import Triggers
     from spanlab.sessions.evaluations.evaluation_set import ParadigmEntry, SetFile

@@ -91,12 +91,13 @@ def check_response(percept: Percept, response: object, number: int) -> Response 
 
 
 def _allowed(kind: ResponseKind, value: object) -> bool:
-    """Whether a value is of plain Python (no numpy number, which JSON does not have) and an answer to such a question."""
+    """Return whether a value is of plain Python (no numpy number, which JSON does not have) and an answer to such a
+    question."""
     return type(value) in (int, str, tuple) and kind.allows(value)
 
 
 def _meant(kind: ResponseKind, value: object) -> str:
-    """What to give in place of a value that is not allowed, where that is clear."""
+    """Suggest the value that was probably meant instead of one that is not allowed."""
     if value is None:
         return "; where nothing was answered, give outcome='omitted', and outcome='invalid' where the answer could not be read"
     if isinstance(value, list):
@@ -161,7 +162,7 @@ def for_record(what: str, agent: Agent, content: object) -> dict[str, Any]:
 
 
 def _lengths(answers: object) -> list[int] | None:
-    """How many answers each trial has; None where they are not lists."""
+    """Count the answers of each trial; None where they are not lists."""
     if not isinstance(answers, Sequence) or isinstance(answers, str):
         return None
     lengths: list[int] = []
@@ -203,7 +204,8 @@ def settings_hash(agent: Agent) -> str:
 
 
 def changed_constants(agent: Agent, info: Mapping[str, Any], where: object) -> dict[str, list[Any]]:
-    """What has changed since a session began without being in its way, with old and new values: constants of the program, which no user chose, and settings
+    """Return harmless changes since a session began, with old and new values: constants of the program, which no user
+    chose, and settings
     that may be chosen anew.
 
     Parameters
@@ -268,7 +270,7 @@ def _in_words(changed: Mapping[str, list[Any]]) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two settings are equal, also when one of them was in a record."""
+    """Return whether two settings are equal, also when one of them was in a record."""
     return canonical(one) == canonical(other)
 
 

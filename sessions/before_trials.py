@@ -1,4 +1,4 @@
-"""What precedes a machine's trials: practice, worked examples, and the trials that it remembers.
+"""The preparation of a machine's trials: practice, worked examples, and the trials that it remembers.
 
 No trial of practice and no example has a seed of the session's trials, and none has a list or an array of theirs either, as far as there are others.
 """
@@ -60,7 +60,7 @@ def list_of(trial: Trial) -> tuple[str, ...]:
 
 
 def _item(stimulus: Stimulus) -> str:
-    """What tells a display from others: its words, or all that it is where these do not say it."""
+    """Return the identity of a display: its words, or all its parameters if the words do not say everything."""
     return stimulus.words() if stimulus.said_in_words else canonical([stimulus.name, stimulus.model_dump(mode="json")])
 
 
@@ -145,7 +145,7 @@ def result_of(judged: Sequence[Scores], language: str) -> str:
 
 
 def items_of(scores: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Which of the presented items were right; intrusions are not items."""
+    """Return the presented items that were right; intrusions are not items."""
     return [score["correct"] for score in scores if score["correct_answer"] is not None]
 
 

@@ -234,12 +234,13 @@ def _score_fields(kinds: Collection[ResponseKind]) -> dict[str, Any]:
 
 
 def practises(agent: Agent) -> bool:
-    """Whether a machine takes the paradigm's practice first; people at a window are asked elsewhere."""
+    """Return whether a machine takes the paradigm's practice first; people at a window are asked elsewhere."""
     return isinstance(agent, ConcurrentAgent) and agent.practises
 
 
 def _of_own_file(source: str) -> dict[str, str]:
-    """What is noted of a paradigm that is a file of the user's own: a hash of what the user has written, whatever the library says that it extends."""
+    """Return the record of a user's own paradigm file: a hash of the user's text, whatever library paradigm it
+    extends."""
     if not source or in_library(source):
         return {}
     try:

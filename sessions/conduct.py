@@ -75,7 +75,7 @@ class SessionOutlook:
 
     @property
     def questions(self) -> int:
-        """How many questions the trial with most of them has."""
+        """The largest number of questions in a trial."""
         trials = [alike[0].compile(self._whole, self._request.generator) for alike in self._kinds.values() if not alike[0].varies]
         return max((sum(step.percept.model_step and step.percept.ask is not None for step in trial.steps) for trial in trials), default=0)
 
@@ -217,7 +217,7 @@ def no_bar(title: str, status_line: Callable[[], str] | None) -> collections.abc
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Who follows sessions while they run: what is said, and how progress is shown.
+    """The audience of a running session: where messages go, and how progress is shown.
 
     Parameters
     ----------
@@ -420,12 +420,13 @@ def remove_unused(folder: Path) -> bool:
 
 
 def _is_nothing(event: Event, person: bool) -> bool:
-    """Whether an event says of nothing that anybody has seen, been asked or paid for; what a machine was shown before it was asked is nothing."""
+    """Return whether an event says of nothing that anybody has seen, been asked or paid for; what a machine was shown
+    before it was asked is nothing."""
     return event["event"] in _OF_THE_START or (not person and (event["event"] == "trial_start" or (event["event"] == "step" and "ask" not in event)))
 
 
 def has_finished(folder: Path) -> bool:
-    """Whether a trial of a session is finished, practice apart; not where nothing can be read."""
+    """Return whether a trial of a session is finished, practice apart; not where nothing can be read."""
     try:
         return any(not is_practice(key) for key in finished_trials(read_events(folder)))
     except (SpanLabError, OSError):

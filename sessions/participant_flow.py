@@ -1,4 +1,4 @@
-"""What only people need in a session, around its trials: instructions, practice, pauses, thanks."""
+"""The participant's way through a session, around its trials: instructions, practice, pauses, thanks."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ParticipantFlow:
         return self._session.paradigm.instructions_in(self._language, levels, for_people=True)
 
     def _legends(self, instructions: str, planned: PlannedTrial) -> list[str]:
-        """How to answer, in all conditions with these instructions."""
+        """Return the legends of all conditions with these instructions."""
         alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == instructions}
         asks = [step.percept.ask for other in alike.values() for step in self._compiled(other).steps if step.percept.ask is not None]
         legends: dict[str, str] = {}  # each with the first question that it is for
@@ -158,7 +158,7 @@ class ParticipantFlow:
         return decided
 
     def _decision(self, body: str, reason: str, again: str) -> str:
-        """What the assistant decides at a page: ``again``, ``go_on`` or ``leave``."""
+        """Return the assistant's decision at a page: ``again``, ``go_on`` or ``leave``."""
         options = [Option(name, self._text(label), key) for name, label, key in (("again", again, "f2"), *_DECISIONS)]
         # No clicks: it is not for the participant to decide. A rehearsal goes on, to show what comes.
         return self._agent.choose(self._text("stopped"), f"{self._text(body)}\n\n{reason}", options, usual="go_on", clicks=False) or "leave"
@@ -175,7 +175,7 @@ class ParticipantFlow:
         self._page(self._text("practice"), result_of(judged, self._language), example=self._judged_marks(planned, judged))
 
     def _judged_marks(self, planned: PlannedTrial, judged: Sequence[Scores]) -> list[ExampleDisplay]:
-        """Which of somebody's own marks were right, in a picture, where an answer has several; what is missing is not told."""
+        """Return which of the participant's marks were right, for a picture. Missing items are not revealed."""
         asks = [step.percept.ask for step in self._compiled(planned).steps if step.percept.ask is not None]
         return [
             ExampleDisplay(Blank.model_validate({}), ask.kind.with_keys(self._session.answer_keys), marks=marks)

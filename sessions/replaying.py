@@ -49,7 +49,7 @@ def recorded_agent(name: str) -> Recorded:
 
 
 def _trials(session: Session, events: Sequence[Event]) -> Iterator[tuple[list[Percept], list[Response]]]:
-    """What machines see of each finished trial, and what was answered."""
+    """Return the percepts of each finished trial for machines, and the answers."""
     for trial in taken_trials(session, events):
         yield [percept for percept, _ in trial.steps], [_response(line) for line in trial.questions]
 

@@ -14,7 +14,7 @@ from .trial_log import Judged, TrialLog, each_asks, last_verdict
 
 
 class Cues:
-    """What an agent gets within a trial besides its percepts: nothing, for machines."""
+    """Hooks of a trial besides its percepts; for machines they do nothing."""
 
     def before(self, following: Step | None) -> None:
         """Tell it, before a step, which one follows."""
@@ -24,7 +24,7 @@ class Cues:
 
 
 class WindowCues(Cues):
-    """What somebody at a window gets besides percepts: displays ahead of time, and verdicts for trigger codes.
+    """Hooks of a trial at a window: displays ahead of time, and verdicts for trigger codes.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def questions_of(info: Mapping[str, Any]) -> Mapping[str, Sentences]:
 
 
 def without_sentences(info: Mapping[str, Any]) -> bool:
-    """Whether a record is too old to hold the sentences that its agent reads."""
+    """Return whether a record is too old to hold the sentences that its agent reads."""
     return SENTENCES not in info and kind_named(info["agent_kind"]).reads
 
 
@@ -67,7 +67,8 @@ def recovered(
     events: Iterable[Mapping[str, Any]],
     lines: Sequence[Mapping[str, Any]],
 ) -> dict[str, Sentences]:
-    """What a chat model was told of its questions, read off the transcripts of a record that does not keep it by itself; what cannot be told from them is left
+    """Recover the sentences about a chat model's questions from the transcripts of a record that does not keep them;
+    what they do not show is left
     out.
 
     Parameters

@@ -152,7 +152,8 @@ def stairs_of(first: PlannedTrial, rule: Mapping[str, Any] | None) -> list[Plann
 
 
 def complete(folder: str | Path) -> bool:
-    """Whether a session is complete. A response table that is missing because the program was killed is written now.
+    """Return whether a session is complete. A response table that is missing because the program was killed is
+    written now.
 
     Raises
     ------

@@ -30,7 +30,8 @@ class Judged:
 
 
 def each_asks(steps: Sequence[Step]) -> bool:
-    """Whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that would have to be finished first."""
+    """Return whether a trial is a block of questions, one with each item, as in N-back: then there is nothing that
+    would have to be finished first."""
     asks = [step.percept.ask is not None for step in steps if step.percept.model_step and step.feedback is None]
     return len(asks) > 1 and all(asks)
 

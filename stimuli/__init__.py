@@ -1,4 +1,4 @@
-"""What a step looks like: scenes, stimuli and their renderers."""
+"""The appearance of a step: scenes, stimuli and their renderers."""
 
 from . import kinds  # declares the stimuli
 from .directions import FROM_TO, STEPS

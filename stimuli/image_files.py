@@ -29,7 +29,7 @@ _LOOKED_AT: dict[str, ImageFacts] = {}
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts(FileFacts):
-    """What is known of an image without its pixels.
+    """The facts about an image without its pixels.
 
     Parameters
     ----------

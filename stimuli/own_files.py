@@ -21,7 +21,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What is known of a file without its content.
+    """The facts about a file without its content.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def name_problem(name: str, kind: type[FileFacts]) -> str:
 
 
 def checked_name(kind: type[FileFacts]) -> Callable[[str], str]:
-    """What refuses a text that cannot be the name of a file of this kind, with a ValueError, and gives back any other."""
+    """Return a validator that refuses a text that cannot be the name of a file of this kind, with a ValueError."""
 
     def check(name: str) -> str:
         if problem := name_problem(name, kind):
@@ -91,7 +91,7 @@ def checked_name(kind: type[FileFacts]) -> Callable[[str], str]:
 
 
 def facts_named(files: Files, name: str, kind: type[_Facts]) -> _Facts:
-    """What is known of a file of a paradigm.
+    """Return the facts about a file of a paradigm.
 
     Raises
     ------
@@ -168,5 +168,5 @@ def content_of(sha256: str, name: str = "", noun: str = "image") -> bytes:
 
 
 def suffix_of(sha256: str) -> str:
-    """How the name of a file with this content ends."""
+    """Return the suffix of the file with this content."""
     return next((path.suffix.lower() for path in _PLACES.get(sha256, {})), "")

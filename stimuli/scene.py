@@ -126,7 +126,7 @@ Primitive = Rectangle | Line | Ellipse | Polygon | Arrow | Text | Image | FileIm
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is on the canvas, in drawing order."""
+    """The contents of the canvas, in drawing order."""
 
     primitives: tuple[Primitive, ...] = ()
     background: Colour = BACKGROUND

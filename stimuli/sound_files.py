@@ -32,7 +32,7 @@ _LOOKED_AT: dict[str, SoundFacts] = {}
 
 @dataclass(frozen=True, slots=True)
 class SoundFacts(FileFacts):
-    """What is known of a sound without its samples.
+    """The facts about a sound without its samples.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class SoundFacts(FileFacts):
 
     @property
     def ms(self) -> float:
-        """How long it lasts."""
+        """The duration of the sound."""
         return self.frames * 1000 / self.rate_hz
 
     @override

@@ -97,14 +97,14 @@ def rows_of(cells: Iterable[int], grid: int) -> str:
 
 
 class Stimulus(Component):
-    """What is shown, in the terms of the experiment.
+    """A display in the terms of the experiment.
 
     A stimulus says what is where, in an order that depends on positions alone: two stimuli that look the same *are* equal (validators sort cells), so nothing
     about presentation order or role can be read off it.
     """
 
     def primitives(self) -> Iterable[Primitive]:
-        """What to draw, in drawing order, in canvas units."""
+        """Return the primitives in drawing order, in canvas units."""
         raise NotImplementedError
 
     def tiling(self) -> Tiling | None:
@@ -116,12 +116,13 @@ class Stimulus(Component):
         return None
 
     def words(self) -> str:
-        """What a reader without eyes is told: unambiguous and complete."""
+        """Describe the display for a reader without eyes, unambiguously and completely."""
         raise NotImplementedError
 
     @property
     def said_in_words(self) -> bool:
-        """Whether its words say all that is to be seen and heard; an image or a sound of a laboratory's own may have none."""
+        """True if its words say all that is to be seen and heard; an image or a sound of a laboratory's own may have
+        none."""
         return True
 
     def bound(self, files: Files) -> Stimulus:

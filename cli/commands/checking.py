@@ -70,7 +70,7 @@ def check(
 
 
 def _how_long(paradigm: Paradigm) -> str:
-    """How long a session of people takes, and what that rests on."""
+    """Describe the expected duration of a session with people, and its basis."""
     from ...paradigms.duration import design_duration, minutes
 
     session, practice = design_duration(paradigm)
@@ -79,7 +79,7 @@ def _how_long(paradigm: Paradigm) -> str:
 
 
 def _sounds(paradigm: Paradigm) -> list[str]:
-    """How many sounds there are, and whether this computer can play them."""
+    """Describe the number of sounds, and whether this computer can play them."""
     from ...stimuli.render.speaker import no_sound
     from ...stimuli.sound_files import SoundFacts
 
@@ -93,7 +93,7 @@ def _sounds(paradigm: Paradigm) -> list[str]:
 
 
 def _check_language(language: str, files: list[Path]) -> None:
-    """What a language lacks, in SpanLab and in paradigms; an error when it lacks anything."""
+    """Report the sentences that a language lacks, in SpanLab and in paradigms; raise an error if there are any."""
     from ...core.locale import missing_sentences
     from ...paradigms import list_paradigms, load_paradigm
     from ...paradigms.translation import missing_texts

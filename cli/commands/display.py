@@ -66,7 +66,7 @@ def display(
 
 
 def _asked(value: float | None, option: str, question: str) -> float:
-    """What was given, or what is answered on the terminal."""
+    """Return the given value, or ask for it on the terminal."""
     if value is None:
         if not sys.stdin.isatty():
             raise SpanLabError(f"how wide is the screen, and how far away? Measure it, and give {option} CM (there is no terminal to ask at)")

@@ -178,7 +178,8 @@ def _option(name: str, field: FieldInfo) -> Parameter:
 
 
 def _as_typed(annotation: Any) -> Any:
-    """What the command line takes for a field: the name of a generator is looked at when all is typed, so that its complaint is the usual one."""
+    """The type of an option for a field. The name of a generator is checked later, so that its error message is the
+    usual one."""
     from ...paradigms import Generator
 
     return {Generator: str, Generator | None: str | None}.get(annotation, annotation)

@@ -25,7 +25,8 @@ _TRIALS, _INACTIVE, _MOST = 200, 1e-3, 30
 
 
 class Source(NamedTuple):
-    """Where the trials of a task come from: a paradigm, and the combinations of factor levels that are this task; ``before`` counts its earlier tasks."""
+    """The trials of a task: a paradigm, and the combinations of factor levels that are this task; ``before`` counts
+    its earlier tasks."""
 
     paradigm: Paradigm
     combinations: list[dict[str, Any]]
@@ -250,7 +251,7 @@ def _row(task: str, name: str, source: Source, observed: Observed) -> dict[str, 
 
 
 def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mapping[str, Observed]) -> Any:
-    """What does the trials again without some units."""
+    """Return a function that repeats the trials without some units."""
     import numpy as np
 
     from ...agents.network.lesions import accuracy_without

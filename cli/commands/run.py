@@ -161,5 +161,5 @@ def _refuse(context: typer.Context, names: tuple[str, ...], why: str) -> None:
 
 
 def given(context: typer.Context, name: str) -> bool:
-    """Whether an option was typed."""
+    """Return whether an option was typed."""
     return getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"

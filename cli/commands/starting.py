@@ -19,7 +19,7 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,40}")
 
 
 class Kind(StrEnum):
-    """What can be begun."""
+    """The things that ``spanlab new`` can create."""
 
     PARADIGM = "paradigm"
     STUDY = "study"

@@ -58,7 +58,7 @@ VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class StudyOptions:
-    """What was typed after ``spanlab run STUDY``."""
+    """The arguments and options of ``spanlab run STUDY``."""
 
     participant: str
     session: str
@@ -146,7 +146,7 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
 
 
 def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, data: Path) -> None:
-    """What an assistant might not expect of a session, on stderr."""
+    """Print what an assistant might not expect of a session, on stderr."""
     from ...sessions.studies.status import finished_sessions
     from ...sessions.studies.visit_files import fields_due
 
@@ -166,7 +166,7 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
 
 
 def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
-    """How somebody sits at the window: as the options say, or else as the study's display file does."""
+    """Return the settings of the window: those of the options, or else those of the study's display file."""
     from ...sessions.people import check_patch
 
     check_patch(window.get("patch") or "", (planned.compile(one.paradigm, "corrected") for one in study.paradigms for planned in one.plan(1, balanced=False)))
@@ -232,7 +232,7 @@ def _asked(study: Study, data: Path, request: VisitRequest) -> VisitRequest:
 
 
 def _asking(agent: WindowAgent) -> Callable[[Visit], Mapping[str, Any]]:
-    """What asks a participant who has agreed to take part the questions of the study, in a dialog in the place of the window."""
+    """Return a function that asks the participant the study's questions in a dialog, after consent."""
     from ...agents.human.pages.dialog import ask
     from ...sessions.studies.fields import read_typed
     from ...sessions.studies.intake import about_participant, to_ask
@@ -305,7 +305,8 @@ def _again(typed: Sequence[str], visit: Visit) -> str:
 
 
 def lines_to_go_on(folder: Path) -> list[str] | None:
-    """What goes on with each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
+    """Return the commands that continue the unfinished sessions of a study, from a folder of its data; None if it is
+    not a study's."""
     from ...sessions.studies.visit_files import latest_visits, read_journal
 
     visits = latest_visits(folder.resolve())
@@ -391,7 +392,7 @@ def check_study(file: Path) -> str:
 
 
 def _how_long(study: Study) -> Iterable[str]:
-    """How long each session takes, in each group."""
+    """Print the expected duration of each session, in each group."""
     from ...paradigms.duration import Duration, duration_of, minutes, practice_duration
 
     for group in [one.name for one in study.groups] or [""]:

@@ -65,7 +65,7 @@ def ordinal(number: int, language: str) -> str:
 
 
 def missing_sentences(language: str) -> list[str]:
-    """What the file of a language lacks, beside the English one: sentences for whoever translates.
+    """List what a language lacks in comparison with English, as sentences for translators.
 
     A file of one's own that is complete, and has the same gaps in its sentences, makes SpanLab speak another language.
     """
@@ -94,7 +94,7 @@ def _spelt(text: str) -> str:
 
 
 def texts_for_people(language: str) -> dict[str, str]:
-    """What a participant may read beside what a paradigm or a study says, for the record of a session."""
+    """Return the sentences that a participant may read besides those of a paradigm or a study, for the record."""
     return {key: text for key, text in sentences(language).items() if key.partition(".")[0] in _TO_PEOPLE}
 
 

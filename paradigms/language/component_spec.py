@@ -86,7 +86,7 @@ _REMEMBERED = 64
 
 
 class Reader:
-    """What every reader of a part of the file needs: the document, and where to report.
+    """Context for reading a part of the file: the document, and the list of problems.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class ComponentSpec(Generic[C]):
 
     @property
     def constant(self) -> bool:
-        """Whether it is the same in every trial."""
+        """True if it is the same in every trial."""
         return self._constant is not None
 
     def _check(self, parameters: dict[str, Any]) -> None:

@@ -239,12 +239,12 @@ MAX_LENGTH = 500
 
 
 def is_expression(value: Any) -> bool:
-    """Whether a YAML value is an expression."""
+    """Return whether a YAML value is an expression."""
     return isinstance(value, str) and value.startswith("=")
 
 
 def varies(value: Any) -> bool:
-    """Whether a YAML value is an expression, or a text with expressions inside."""
+    """Return whether a YAML value is an expression, or a text with expressions inside."""
     return is_expression(value) or (isinstance(value, str) and _WITHIN.search(value) is not None)
 
 
@@ -255,7 +255,8 @@ def _as_text(value: Any) -> str:
 
 
 def is_name(value: Any) -> bool:
-    """Whether expressions can call something so. (Python reads some letters as others, such as ligatures; they are not names here.)"""
+    """Return whether a text is a name in expressions. (Python reads some letters, such as ligatures, as others; they
+    are not names here.)"""
     return isinstance(value, str) and value.isidentifier() and not value.startswith("_") and unicodedata.normalize("NFKC", value) == value
 
 

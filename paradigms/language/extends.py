@@ -18,7 +18,7 @@ _MAX_EXTENDS = 8
 
 
 def in_library(source: str) -> bool:
-    """Whether a paradigm is named, and not a file of somebody's own."""
+    """Return whether a specification is the name of a paradigm, and not a user's file."""
     return not any(mark in source for mark in ("/", "\\", "."))
 
 
@@ -49,7 +49,8 @@ def locate(source: str | Path) -> Path:
 
 
 def _beside(path: Path, name: str) -> str | Path:
-    """What ``extends: name`` means in the file at ``path``: a file beside it, or else a paradigm of the library."""
+    """Return the file that ``extends: name`` refers to in the file at ``path``: a file beside it, or else a paradigm
+    of the library."""
     try:
         return path.parent / name if (path.parent / name).is_file() else name
     except OSError:

@@ -86,7 +86,7 @@ def file_schema() -> dict[str, Any]:
 
 
 def _whole(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """What only a file without ``extends`` must have below the keys whose entries are inherited one by one; it is taken out of the definitions."""
+    """Take out of the definitions the keys that only a file without ``extends`` must have, and return them."""
     needed: dict[str, Any] = {}
     for key in MERGED:
         for option in properties[key].get("anyOf", [properties[key]]):

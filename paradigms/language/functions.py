@@ -1,4 +1,5 @@
-"""What expressions may call and calculate. Everything is bounded, deterministic, and explains itself in the words of the file."""
+"""Functions and operators of expressions. All are bounded and deterministic, and report errors in the words of the
+file."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class ExpressionError(ValueError):
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in words."""
+    """Describe the type of a value in words."""
     kinds = {list: "a list", tuple: "a list", str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "empty", dict: "a mapping"}
     return kinds.get(type(value), "a value")
 
@@ -187,7 +188,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def wrong_number(name: str, count: int) -> str:
-    """What is wrong when a function is called with so many values, or nothing."""
+    """Describe the error if a function is called with this number of values; None if there is none."""
     least = most = 0
     for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
         least += parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL

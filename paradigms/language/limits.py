@@ -1,4 +1,4 @@
-"""What a paradigm may ask for: limits that no experiment meets, so that no file can hang the program or fill the memory."""
+"""Limits that no experiment reaches, so that no file can hang the program or fill the memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def start_trial() -> None:
 
 
 def work_done() -> int:
-    """How many values the trial has touched until now."""
+    """The number of values that the trial has used so far."""
     return MAX_WORK - _ACCOUNT.left
 
 
@@ -60,12 +60,13 @@ def spend(work: int) -> None:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number that the record can hold."""
+    """Return whether a value is a whole number that the record can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and -MAX_WHOLE <= value <= MAX_WHOLE
 
 
 def weigh(value: Any) -> int:
-    """How many values there are in a plain value (numbers, text, true, false, null, lists, mappings of text to plain values), at any depth.
+    """Count the values in a plain value (numbers, text, true, false, null, lists, mappings of text to plain values),
+    at any depth.
 
     Raises
     ------

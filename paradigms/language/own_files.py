@@ -64,7 +64,7 @@ class _Search:
         self._checked: set[str] = set()
 
     def files(self) -> dict[str, FileFacts]:
-        """What is known of each file, by name."""
+        """The facts about each file, by name."""
         kind, folder = self._kind, self._folder
         for name, path in _displayed(self._data.get("timeline"), ("timeline",), kind.noun):
             self._look(name, path, True)
@@ -130,7 +130,8 @@ def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
 
 
 def _declared(value: Any, key: str) -> Iterator[tuple[str, YamlPath]]:
-    """What is listed at the top of the file, and where; the form of the entries is checked with the rest of the file."""
+    """Return the entries listed at the top of the file, with their paths. Their form is checked with the rest of the
+    file."""
     if isinstance(value, str):
         yield value, (key,)
     for number, entry in enumerate(value) if isinstance(value, list) else [(name, name) for name in value] if isinstance(value, dict) else []:
@@ -184,7 +185,7 @@ def _in_folder(folder: Path, entry: str, kind: type[FileFacts]) -> Iterator[str]
 
 
 def _alike(path: Path) -> str:
-    """What lies beside a file that does not exist and has nearly its name."""
+    """Suggest a neighbouring file whose name is nearly that of one that does not exist."""
     try:
         return nearest(path.name, [other.name for other in islice(path.parent.iterdir(), MAX_FILES)])
     except OSError:

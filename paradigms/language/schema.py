@@ -162,7 +162,7 @@ class MaxRun(_Part):
 
 
 class SessionDesign(_Part):
-    """Which trials a session has."""
+    """The trials of a session."""
 
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="number of trials of each combination of factor levels, in each block")
     blocks: Annotated[int, Field(ge=1, le=1000)] = Field(default=1, description="number of blocks, each with the whole set")
@@ -202,7 +202,7 @@ class SessionDesign(_Part):
 
     @property
     def of_answers(self) -> bool:
-        """Whether the design wishes anything of answers."""
+        """True if the design wishes anything of answers."""
         return ANSWER in self.balance or self.run_of_answers is not None
 
     @property
@@ -212,12 +212,12 @@ class SessionDesign(_Part):
 
     @property
     def chooses(self) -> bool:
-        """Whether the seeds of trials are chosen, and not simply counted."""
+        """True if the seeds of trials are chosen, and not simply counted."""
         return bool(self.balance) or self.run_of_answers is not None
 
 
 class DatasetDesign(_Part):
-    """How many trials a data set has, shared out evenly over the combinations of factor levels."""
+    """The number of trials of a data set, distributed evenly over the combinations of factor levels."""
 
     train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
     validation: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="validation trials")
@@ -235,7 +235,7 @@ Design = Annotated[
 
 
 class Source(_Part):
-    """Where the paradigm comes from."""
+    """The origin of the paradigm."""
 
     benchmark: str | None = Field(default=None, description="section of the benchmark paper")
     study: str | None = Field(default=None, description="the human study it follows")

@@ -91,7 +91,7 @@ class DisplaySpec:
 
     @property
     def timed(self) -> bool:
-        """Whether the display has a duration of its own."""
+        """True if the display has a duration of its own."""
         return self.ms is not None or self.uniform is not None or self.as_long_as_sound
 
     def _read_ms(self, value: Any, path: YamlPath, variables: frozenset[str]) -> None:
@@ -188,7 +188,7 @@ class AskSpec:
 
     @property
     def scored(self) -> bool:
-        """Whether there is a correct answer."""
+        """True if there is a correct answer."""
         return self.kind is None or self.kind.cls.scored
 
     def answer(self, env: Environment) -> Any:

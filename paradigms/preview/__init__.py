@@ -1,4 +1,4 @@
-"""What a trial looks like before anybody takes it: its timeline as a picture, worked examples, and how long its phases last."""
+"""Previews of a trial: its timeline as a picture, worked examples, and the durations of its phases."""
 
 from ...core.doors import door
 

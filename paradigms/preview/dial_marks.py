@@ -45,7 +45,7 @@ def mark_picture(mark: Literal["ring", "dot", "bar"], unit: float, ink: Colour =
 
 
 def mark_place(dial: Dial, value: int) -> tuple[float, float, float]:
-    """Where the middle of a value's mark lies, in canvas units, and how far it is turned clockwise, in degrees."""
+    """Return the middle of a value's mark, in canvas units, and its clockwise rotation in degrees."""
     if dial.mark == "bar":
         return dial.x, dial.y, dial.direction_of(value)
     return *dial.place_of(value), 0.0

@@ -49,7 +49,7 @@ class WorkedQuestion:
         return label if isinstance(self.answer, int) or key == label else f"{label} ({key})"
 
     def describe(self, language: str) -> str:
-        """What is asked, what is right and why, for people."""
+        """The question, the right answer and the reason, for people."""
         answer = self.shown_answer(language)
         right = sentence("session.worked", language, answer=answer) if answer else sentence("session.worked_marked", language)
         return " ".join([*self._asked(language), right, *self._why(language, self.kind.label(self.answer) if isinstance(self.answer, int | str) else "")])

@@ -110,7 +110,7 @@ def _frames(step: Step) -> list[Frame]:
 
 
 def _alike(one: Frame, other: Frame) -> bool:
-    """Whether nobody could tell the displays apart, nor has to answer them."""
+    """Return whether two frames look the same and ask nothing."""
     same = (one.phase, one.stimulus, one.ms, one.people_only, one.variants) == (other.phase, other.stimulus, other.ms, other.people_only, other.variants)
     return same and one.ask is None and other.ask is None
 
@@ -178,7 +178,7 @@ def _subtitle(trial: Trial) -> str:
 
 
 def _sums(trial: Trial) -> str:
-    """How many steps and questions, and how long without the self-paced ones."""
+    """Describe the number of steps and questions, and the duration without self-paced steps."""
     displays = [display for step in trial.steps for display in step.percept.displays]
     fixed = sum(display.ms or 0 for display in displays)
     waits = any(display.ms is None for display in displays)
@@ -293,7 +293,7 @@ class Sheet:
     # rows ------------------------------------------------------------------------------------------------------------------------------------------------
 
     def _is_detailed(self, row: int, columns: int) -> bool:
-        """Whether a row is drawn twice as large: its marks are small, and there is room."""
+        """Return whether a row is drawn twice as large: its marks are small, and there is room."""
         detailed = any(member.frame.ask is not None and member.frame.ask.kind.surface().several for member in self._members[row])
         return detailed and 2 * len(self._members[row]) <= columns
 
@@ -304,7 +304,8 @@ class Sheet:
         return EDGE + placed.column * (self._sides[placed.row] + GAP)
 
     def _is_to_the_left(self, placed: Placed) -> bool:
-        """Whether the texts under a display end at the page's right edge and reach to the left: those of the only question of a row, when they are long."""
+        """Return whether the texts under a display end at the page's right edge and reach to the left: those of the
+        only question of a row, when they are long."""
         frame = placed.frame
         if frame.ask is None or sum(member.frame.ask is not None for member in self._members[placed.row]) > 1:
             return False
@@ -389,7 +390,8 @@ class Sheet:
         self.draw.rectangle((x - 2, y - 2, x + side + 1, y + side + 1), "white", _SOFT, 2)
 
     def _variants(self, frame: Frame, x: int, y: int, side: int) -> None:
-        """What is shown after a right, a wrong and a missed answer, one below the other: the middle of each display, larger, under the verdict."""
+        """Draw the displays after a right, a wrong and a missed answer, one below the other: the middle of each,
+        larger, under the verdict."""
         part, label = side // len(frame.variants), 24
         for number, (verdict, stimulus) in enumerate(frame.variants):
             top = y + number * part
@@ -471,7 +473,7 @@ def _then(what: str) -> str:
 
 
 def _is_alone(frame: Frame, frames: list[Frame]) -> bool:
-    """Whether no other question is asked, so that a long answer has room."""
+    """Return whether no other question is asked, so that a long answer has room."""
     return sum(other.ask is not None for other in frames) == (frame.ask is not None)
 
 

@@ -1,4 +1,4 @@
-"""What may be answered, and how. Each kind is loaded when it is first asked for."""
+"""Response kinds. Each is loaded when it is first used."""
 
 from ...core.doors import door
 from .base import RESPONSES

@@ -67,7 +67,7 @@ Answer = int | str | tuple[int | str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """How values that a person gives in order are kept: each press adds one, and the last one can be taken back.
+    """The order in which a person's values are kept: each press adds one, and the last one can be taken back.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ class Dial:
         return (self.turned + self.degrees * self.values.index(value)) % 360.0
 
     def place_of(self, value: int) -> tuple[float, float]:
-        """Where the mark of a value lies, in canvas units."""
+        """Return the position of a value's mark, in canvas units."""
         angle = radians(self.direction_of(value))
         return self.x + self.radius * sin(angle), self.y - self.radius * cos(angle)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a scale of numbers looks like; its regions are where they are clicked.
+    """The appearance of a scale of numbers; its regions are the places to click.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """How a person answers.
+    """The keys, regions and dials with which a person answers.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Surface:
 
     @property
     def clickable(self) -> bool:
-        """Whether something can be clicked on the canvas."""
+        """True if something can be clicked on the canvas."""
         return bool(self.regions) or self.dial is not None
 
 
@@ -190,11 +190,12 @@ class ResponseKind(Component):
     score_fields: ClassVar[Mapping[str, ScoreField]] = {}
 
     def record_key(self) -> str:
-        """What this kind of question is called where a record says something of it: its name and the parameters that are not at their defaults."""
+        """Return the key of this kind of question in a record: its name and the parameters that differ from their
+        defaults."""
         return canonical([type(self).name, self.model_dump(mode="json", exclude_defaults=True, exclude=set(self.beside_the_trial))])
 
     def allows(self, value: Any) -> bool:
-        """Whether ``value`` is an answer that can be given."""
+        """Return whether ``value`` is an answer that can be given."""
         raise NotImplementedError
 
     def question(self) -> str:
@@ -210,11 +211,12 @@ class ResponseKind(Component):
         return f"what parse() makes of a written answer ({self.question()})"
 
     def legend(self, reader: Literal["participant", "words"], language: str = "en") -> str:
-        """How to answer, for the instructions: what to press and click (in a language of people; English where it is not spoken), or what to write."""
+        """Return how to answer, for the instructions: the keys and clicks (in the participant's language, or else in
+        English), or the words to write."""
         raise NotImplementedError
 
     def surface(self) -> Surface:
-        """How a person answers."""
+        """The keys, regions and dials with which a person answers."""
         raise NotImplementedError
 
     def answer_of(self, values: Sequence[int | str | None]) -> Answer:
@@ -287,7 +289,7 @@ class ResponseKind(Component):
         raise NotImplementedError
 
     def unscored_answer(self, sure: bool | None) -> Answer:
-        """What a simulated observer answers to a question without a right answer.
+        """Return a simulated observer's answer to a question without a right answer.
 
         Parameters
         ----------

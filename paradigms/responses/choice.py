@@ -88,7 +88,7 @@ def _only(text: str, labels: Sequence[str]) -> int | None:
 
 
 def _offers_another(rest: str, labels: Sequence[str], number: int) -> bool:
-    """Whether what follows a label may mean another one."""
+    """Return whether what follows a label may mean another one."""
     options, _, unclear = _occurring(rest, labels)
     if unclear or (options - {number} and (all(label.isdigit() for label in labels) or _CORRECTS.search(rest))):
         return True
@@ -135,7 +135,8 @@ def _occurring(text: str, labels: Sequence[str]) -> tuple[set[int], set[str], bo
 
 
 def _named(word: str, labels: Sequence[str]) -> int | None:
-    """Which label a word is. One of some length may begin with a capital, as at the beginning of a sentence."""
+    """Return the label that a word stands for. A longer one may begin with a capital, as at the beginning of a
+    sentence."""
     forms = (word, word[:1].lower() + word[1:]) if len(word) > 1 else (word,)
     return next((labels.index(form) for form in forms if form in labels), None)
 
@@ -208,12 +209,12 @@ class Choice(ResponseKind):
 
     @property
     def _places(self) -> tuple[int | str | None, ...]:
-        """What is chosen at each place."""
+        """The option at each place."""
         return _places(self.options)
 
     @property
     def _rows(self) -> tuple[int, ...]:
-        """How many places each row of the layout has; empty when there is none that can be read."""
+        """The number of places in each row of the layout; empty if there is no readable layout."""
         match = _LAYOUT.fullmatch(self.layout or "")
         if match is None:
             return ()
@@ -221,7 +222,7 @@ class Choice(ResponseKind):
 
     @property
     def _seen(self) -> bool:
-        """Whether the options are words that are seen at their places."""
+        """True if the options are words that are seen at their places."""
         return isinstance(self.options, tuple) and self.layout is not None
 
     @property

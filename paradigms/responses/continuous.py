@@ -89,7 +89,7 @@ class Continuous(ResponseKind):
 
     @property
     def count(self) -> int:
-        """How many answers are possible."""
+        """The number of possible answers."""
         return self.period // self.step
 
     @property
@@ -177,7 +177,8 @@ class Continuous(ResponseKind):
         return (2 * (self.tolerance // self.step) + 1) / self.count
 
     def error(self, answer: int, correct: int) -> float:
-        """How far an answer is off, clockwise positive, the shorter way round: above minus half a period, up to half a period."""
+        """Return the signed error of an answer, clockwise positive, the shorter way round: above minus half a period,
+        up to half a period."""
         half = self.period / 2
         return half - (half - (answer - correct)) % self.period
 

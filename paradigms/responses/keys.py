@@ -1,4 +1,4 @@
-"""Which keys a person presses for which answer, where a session does not leave that to the paradigm: sides swapped, keys of one's own."""
+"""Answer keys of a session that differ from those of the paradigm: sides swapped, or other keys."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _SHIFTED: dict[str, str] = {
 
 
 def is_key(name: str) -> bool:
-    """Whether an answer may be given with a key of this name (``button_1`` ... are those of a button box)."""
+    """Return whether an answer may be given with a key of this name (``button_1`` ... are those of a button box)."""
     return name in KEY_NAMES or _BUTTON.fullmatch(name) is not None
 
 
@@ -86,7 +86,7 @@ def own_key(word: str) -> str:
 
 
 def is_button(name: str) -> bool:
-    """Whether this is a button of a button box."""
+    """Return whether this is a button of a button box."""
     return _BUTTON.fullmatch(name) is not None
 
 

@@ -101,13 +101,13 @@ class SerialOrder(ResponseKind):
 
     @property
     def most(self) -> int:
-        """How many items an answer may have."""
+        """The possible numbers of items of an answer."""
         most = max(2 * self.take, self.take + 4) if self.free else self.take
         return most if self.repeats else min(most, self.count)
 
     @property
     def _rows(self) -> tuple[int, ...]:
-        """How many options lie in each row."""
+        """The number of options in each row."""
         if self.layout is None:
             columns = next(columns for columns in range(1, self.count + 1) if columns * columns >= self.count)
             return tuple(min(columns, self.count - start) for start in range(0, self.count, columns))
@@ -139,7 +139,7 @@ class SerialOrder(ResponseKind):
         return f"{each}{' (the same one may come again)' if self.repeats else ''}{'.' if unknown else ''}{unknown}"
 
     def _where(self) -> str:
-        """Where numbered places lie, for models, which do not see the numbers."""
+        """Describe the positions of numbered places, for models, which do not see the numbers."""
         if self.areas is None:
             return f", counted row by row from the top left ({'+'.join(map(str, self._rows))})"
         middles = (f"{n} at {round((x0 + x1) / 2 / 0.96)},{round((y0 + y1) / 2 / 0.96)}" for n, (x0, y0, x1, y1) in enumerate(self.areas, start=1))

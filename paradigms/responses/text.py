@@ -130,7 +130,7 @@ class TypedText(ResponseKind):
         return "".join(typed[int(random.randint(len(typed)))] for _ in range(length))
 
     def _lengths(self, signs: int) -> list[float]:
-        """How large a part of all short texts has 1, 2, ... characters."""
+        """Return the share of all short texts that has 1, 2, ... characters."""
         many = [signs**length for length in range(1, self.most + 1)]
         return [part / sum(many) for part in many]
 

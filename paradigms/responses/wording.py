@@ -1,4 +1,4 @@
-"""What may stand around an answer in a reply: marks and quotes, dashes of all sorts, words that turn it into its opposite."""
+"""Text around an answer in a reply: marks and quotes, dashes of all sorts, words that turn it into its opposite."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def undressed(text: str) -> Iterator[str]:
 
 
 def negated(text: str, but: frozenset[str] = frozenset()) -> bool:
-    """Whether a text says that something is not so; the words of ``but`` (in small letters) are answers themselves and do not count."""
+    """Return whether a text says that something is not so; the words of ``but`` (in small letters) are answers
+    themselves and do not count."""
     return any(match[0].lower() not in but for match in _NEGATIONS.finditer(text))
 
 

@@ -1,4 +1,4 @@
-"""What may be drawn at random. Each file is loaded when one of its samplers is first asked for."""
+"""Samplers of random draws. Each file is loaded when one of its samplers is first used."""
 
 from ...core.doors import door
 from .base import SAMPLERS

@@ -63,7 +63,8 @@ def _form(sampler: Any) -> Any:
 
 
 def misfit(value: Any, like: Any, path: str = "") -> str | None:
-    """What makes the form of a plain value differ from that of another (lengths of lists, names of fields, numbers or words), or None.
+    """Describe how the form of a plain value differs from that of another (lengths of lists, names of fields, numbers
+    or words); None if it does not.
 
     A field that may be null may be anything; members of a list may come in another order.
     """

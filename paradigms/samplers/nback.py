@@ -37,7 +37,7 @@ def largest_n(relation: Relation) -> int:
 
 
 def related(relation: Relation, one: Item, other: Item) -> bool:
-    """Whether two items match."""
+    """Return whether two items match."""
     if relation == "identical":
         return one == other
     return any(a == b for a, b in zip(one, other, strict=True)) and (relation == "row_or_column" or one != other)
@@ -99,7 +99,8 @@ def _with_one_less(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """How patterns of the last items go on: arrays of ways to go on x patterns (columns are filled up with ways that nothing takes).
+    """The possible continuations of patterns of the last items: arrays of continuations x patterns (columns are
+    padded with unused ones).
 
     Parameters
     ----------
@@ -280,7 +281,8 @@ class NBackBlock(Sampler):
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
-        """How many values each coordinate of an item has: of rows and columns, or only of the place in the alphabet."""
+        """Return the number of values of each coordinate of an item: of rows and columns, or only of the position in
+        the alphabet."""
         return (len(self._alphabet),) if self.relation == "identical" or self.grid is None else (self.grid, self.grid)
 
     @cached_property
@@ -345,7 +347,8 @@ class NBackBlock(Sampler):
         return [p for p in range(self.n, len(items)) if block[p]["label"] != self.match and related(self.relation, items[p], items[p - self.n])]
 
     def check(self, value: Any) -> None:
-        """Whether the labels, the number of matches and lures, and the lags are right. Unlabelled matches are let through: published blocks have some."""
+        """Return whether the labels, the number of matches and lures, and the lags are right. Unlabelled matches are
+        let through: published blocks have some."""
         item = {"symbol": self._alphabet[0], "label": self.other, "lag": None, "prefilled": False}
         problem = misfit(value, [item] * self.length)
         if problem is not None:

@@ -14,7 +14,7 @@ from .base import SAMPLERS, Sampler, misfit
 
 
 class _Noise(Sampler):
-    """What both kinds of noise share: different symbols, their number uniform."""
+    """The base of both kinds of noise: different symbols, whose number is uniform."""
 
     marks: Words = Field(description="the noise symbols")
     least: Annotated[int, Field(ge=0, le=20)] = Field(description="smallest number of symbols")

@@ -97,7 +97,7 @@ class ChoiceScores:
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """How many answers were left out, by reason."""
+        """Count the answers that were left out, by reason."""
         return Counter(choice.left_out for choice in self.choices if choice.left_out)
 
 
@@ -266,7 +266,7 @@ class _Scoring:
         return ChoiceScores(self.folder, choices, before)
 
     def _history(self) -> str:
-        """What the model was given of the person's history, in words."""
+        """Describe the person's history that the model was given."""
         practice = sum(one.context.practice for one in self._plan)
         settings = self._agent.settings()
         window = settings["conversation_window"]
@@ -274,7 +274,7 @@ class _Scoring:
         return f"{trials}; {practice} trials of practice" if practice else f"{trials}; no practice"
 
     def _estimate(self, to_score: Sequence[_Followed]) -> Estimate:
-        """What it is going to take, with everything that an earlier try has taken."""
+        """Return the estimated cost, earlier attempts included."""
         counter = counter_for(self._agent.model)
         totals = {"requests": 0, "pictures": 0, "read": 0}
 

@@ -57,7 +57,7 @@ class ParadigmEntry(BaseModel):
 
 
 class Budget(BaseModel):
-    """What all sessions of a set may take together."""
+    """The budget of all sessions of a set together."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -135,7 +135,7 @@ def read_set(document: Document) -> tuple[SetFile, dict[str, YamlPath]]:
 
 
 def _not_one(item: Any) -> str:
-    """What is wrong with an item of a list of paradigms."""
+    """Return the problem of an item in a list of paradigms."""
     beside_name = [key for key in as_object(item) if key in ParadigmEntry.model_fields]
     name = next((key for key in as_object(item) if key not in beside_name), None)
     if name is not None and beside_name:
@@ -317,7 +317,7 @@ class EvaluationSet:
         return self._trials[paradigm]
 
     def _care(self, spent: tuple[float, int]) -> dict[str, Any]:
-        """How servers are treated, with what is left of the budget as the limit of one session."""
+        """Return the request limits, with the rest of the budget as the limit of one session."""
         budget = self.file.budget
         limits: dict[str, Any] = {}
         if budget.max_cost is not None:

@@ -1,4 +1,4 @@
-"""Which sessions were taken at a page in a browser, and in which one."""
+"""Sessions in a browser: recognition from the record, and the name of the browser."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Browser:
 
 
 def in_browser(info: Mapping[str, Any]) -> bool:
-    """Whether a session is one at a page in a browser (``spanlab serve``), from its ``session.json``."""
+    """Return whether a session is one at a page in a browser (``spanlab serve``), from its ``session.json``."""
     return any(as_object(info.get(name)).get("window") == "browser" for name in ("agent_settings", "apparatus"))
 
 

@@ -52,7 +52,7 @@ class TimedDisplay:
 
     @property
     def owned_up(self) -> bool:
-        """Whether the recorded late frames account for this difference."""
+        """True if the recorded late frames account for this difference."""
         return 0 <= self.off <= self.dropped
 
 
@@ -127,7 +127,7 @@ def _notes_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _ended_by_answer(event: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
-    """Whether the answer ended this last display of its step before its time."""
+    """Return whether the answer ended this last display of its step before its time."""
     answered = event.get("rt_ms")
     if answered is None or shown["shown_frames"] >= shown["planned_frames"]:
         return False
@@ -146,7 +146,7 @@ def refresh_ms(displays: Displays) -> float | None:
 
 
 class TrialTiming(TypedDict):
-    """How the displays of a trial were shown, including those without a question."""
+    """The timing of a trial's displays, including those without a question."""
 
     trial_off_ms: Annotated[
         float | None,
@@ -169,7 +169,7 @@ TRIAL_TIMING = tuple(field.name for field in fields_of(TrialTiming))
 
 
 def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], TrialTiming]:
-    """How the displays of each attempt at a trial were shown; only where there was a window.
+    """Return the timing of the displays of each attempt at a trial; only where there was a window.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[R
 
 
 def _of_question(event: AskedStep) -> Row:
-    """What the rows of a question share."""
+    """Return the cells that all rows of a question share."""
     shown = event.get("shown")
     return {
         **_OF_QUESTION.fill(event),
@@ -273,6 +273,6 @@ def _named(values: Mapping[str, Any], prefix: str) -> Row:
 
 
 def _of_score(score: Score, before: Row) -> Row:
-    """What a row has of its own; where an item does not say its position, the question's holds."""
+    """Return the cells of one score. If an item has no position, the question's holds."""
     shared = {name: before.get(name) if value is None and name in OWN_COLUMNS else value for name, value in _OF_SCORE.fill(score).items()}
     return {**shared, **{f"score_{name}": value for name, value in score.get("more", {}).items()}}

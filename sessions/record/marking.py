@@ -1,4 +1,5 @@
-"""How the models of a record say what their fields hold. All else is read off them: columns, checks, what the analysis loads, tables of the documentation.
+"""Declarations of the fields of a record. Columns, checks, the columns that the analysis loads and the tables of the
+documentation follow from them.
 
 A model is a ``TypedDict`` that pydantic checks: what is written and read is plain JSON, so a model costs nothing where a trial is timed, and no byte of a file
 depends on it.
@@ -26,7 +27,7 @@ _TYPES: Mapping[type, ColumnType] = {str: "string", int: "integer", float: "numb
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a field holds.
+    """The meaning of a field.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class QuizState:
-    """How far a quiz is.
+    """The progress of a quiz.
 
     Parameters
     ----------
@@ -56,31 +56,31 @@ class QuizState:
 
     @property
     def passed(self) -> bool:
-        """Whether the last attempt reached the criterion."""
+        """True if the last attempt reached the criterion."""
         return bool(self.attempts) and self.reached(self.attempts[-1])
 
     def reached(self, attempt: Attempt) -> bool:
-        """Whether an attempt reached the criterion."""
+        """Return whether an attempt reached the criterion."""
         return bool(attempt.items) and attempt.right >= self.rule["pass"] * attempt.items - 1e-9
 
     @property
     def used_up(self) -> bool:
-        """Whether there is no further attempt."""
+        """True if there is no further attempt."""
         return len(self.attempts) >= self.rule["attempts"] + self.decided.count(AGAIN)
 
     @property
     def undecided(self) -> bool:
-        """Whether an assistant has to decide what happens."""
+        """True if an assistant has to decide how to continue."""
         return not self.over and self.used_up
 
     @property
     def over(self) -> bool:
-        """Whether it is over: passed, or not to be taken again."""
+        """True if it is over: passed, or not to be taken again."""
         return self.passed or (self.used_up and (self.rule["otherwise"] != "stop" or self.decided[-1:] == (GO_ON,)))
 
     @property
     def left(self) -> bool:
-        """Whether the participant leaves because of it."""
+        """True if the participant leaves because of it."""
         return self.over and not self.passed and self.rule["otherwise"] == "leave"
 
     @property
@@ -127,7 +127,7 @@ def quiz_of(session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[st
 
 
 def attention_checks(session: Mapping[str, Any], events: Iterable[Event]) -> tuple[int, int]:
-    """How many of the attention checks in finished trials were answered correctly, and how many there were."""
+    """Count the attention checks in finished trials: those answered correctly, and all."""
     phases = session["paradigm_data"].get("attention_checks") or ()
     events = list(events) if phases else []
     done = {(event["trial"], event["attempt"]) for event in events if event["event"] == "trial_end"}

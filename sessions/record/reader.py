@@ -106,7 +106,7 @@ class ResponseTable(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """How many answered items it has."""
+        """The number of answered items."""
         ...
 
     def select(self, columns: Sequence[str], /) -> ResponseTable:

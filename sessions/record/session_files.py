@@ -132,7 +132,8 @@ def streams_of(session: Mapping[str, Any]) -> int:
 
 
 def seed_independent(session: Mapping[str, Any]) -> bool:
-    """Whether nothing about a participant can be read from the seed of a session, and from the identifiers of its trials.
+    """Return whether nothing about a participant can be read from the seed of a session, and from the identifiers of
+    its trials.
 
     Seeds of people used to follow from their identifiers and numbers, and a seed that somebody gives may do so, too. Records of seeds that were drawn at random
     say so. A machine that repeats the trials of a session, or is paired with one, has that session's seeds.
@@ -144,7 +145,7 @@ def seed_independent(session: Mapping[str, Any]) -> bool:
 
 
 def trials_left(session: Mapping[str, Any], events: Iterable[Event]) -> int:
-    """How many planned trials (practice apart) are neither finished nor marked as failed."""
+    """Count the planned trials (practice apart) that are neither finished nor marked as failed."""
     events = list(events)
     staircase = staircase_of(session, events)
     if staircase is not None:
@@ -176,23 +177,23 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Stairca
 
 
 def has_failed(folder: str | Path) -> bool:
-    """Whether a session has trials that failed."""
+    """Return whether a session has trials that failed."""
     return bool(failed_trials(read_events(folder)))
 
 
 def is_finished(folder: str | Path, session: Mapping[str, Any]) -> bool:
-    """Whether the final response table of a session is there."""
+    """Return whether the final response table of a session is there."""
     return not parts_missing(folder, session) if PARTS in session else (Path(folder) / "responses.parquet").exists()
 
 
 def planned_trials(session: Mapping[str, Any]) -> int:
-    """How many trials (practice apart) a session has."""
+    """Return the number of trials of a session, practice apart."""
     plan: Mapping[str, int] | Sequence[object] = session["plan"]
     return plan["trials"] if isinstance(plan, Mapping) else len(plan)
 
 
 def count_parts(session: Mapping[str, Any]) -> int:
-    """How many parts the table of a large session has."""
+    """Return the number of parts of a large session's table."""
     return -(-planned_trials(session) // session[PARTS]["trials"])
 
 
@@ -202,7 +203,7 @@ def part_path(folder: str | Path, number: int) -> Path:
 
 
 def parts_missing(folder: str | Path, session: Mapping[str, Any]) -> list[int]:
-    """Which parts are not there yet."""
+    """Return the numbers of the missing parts."""
     return [number for number in range(count_parts(session)) if not part_path(folder, number).exists()]
 
 
@@ -212,12 +213,12 @@ def stored_parts(folder: str | Path, session: Mapping[str, Any]) -> dict[int, Pa
 
 
 def trial_key(practice: bool, trial: int) -> str:
-    """How events name a trial of the session: ``12``, or ``p3`` for practice."""
+    """Return the name of a trial in events: ``12``, or ``p3`` for practice."""
     return f"p{trial}" if practice else str(trial)
 
 
 def is_practice(key: str) -> bool:
-    """Whether a trial's name in the events belongs to practice."""
+    """Return whether a trial's name in the events belongs to practice."""
     return key.startswith("p")
 
 
@@ -284,7 +285,7 @@ def _tag_of(model: type) -> str:
 
 
 def _tag(event: object) -> str | None:
-    """Which event it is; of a step, whether something was asked, too."""
+    """Return the kind of an event; steps with a question are a kind of their own."""
     if not isinstance(event, dict):
         return None
     name = cast(dict[str, object], event).get("event")

@@ -27,7 +27,7 @@ SPAN_FORMULA = "highest level at which at least {least} of {lists} trials counte
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When a staircase or a span test goes to another level, and when it is over.
+    """The rule of a staircase or a span test: when it goes to another level, and when it is over.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Rule:
         return cls(stairs=tuple(record["stairs"]), **cast(dict[str, Any], rest))
 
     def correct(self, scores: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether a trial with these scores was a correct one.
+        """Return whether a trial with these scores was a correct one.
 
         In free recall, answers beyond the presented items do not count. In a sequence they count as wrong: a list with an item too many was not repeated
         correctly.
@@ -101,7 +101,7 @@ class Staircase:
 
     @property
     def over(self) -> bool:
-        """Whether the session is over: no further trial follows."""
+        """True if the session is over: no further trial follows."""
         return len(self.levels) >= self.rule.trials or (self.rule.reversals is not None and len(self.turned_at) >= self.rule.reversals)
 
     def take(self, correct: bool) -> None:
@@ -130,7 +130,7 @@ class Staircase:
 
     @property
     def formula(self) -> str:
-        """How the span is computed, in words."""
+        """The formula of the span, in words."""
         return FORMULA.format(leave_out=self.rule.leave_out)
 
     def summary(self) -> Climbed:

@@ -136,12 +136,13 @@ def read_transcript(folder: str | Path) -> list[dict[str, Any]]:
 
 
 def is_reply(line: Mapping[str, Any]) -> bool:
-    """Whether a line keeps a reply."""
+    """Return whether a line keeps a reply."""
     return "reply" in line
 
 
 def replies_by_trial(events: Iterable[Mapping[str, Any]], lines: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """What was kept of every trial, in order: ``request`` and ``reply``. Sessions of older versions have it among the events."""
+    """Return the saved requests and replies of every trial, in order. Sessions of older versions have them among the
+    events."""
     replies: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
         if event["event"] == "reply":

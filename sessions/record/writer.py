@@ -234,7 +234,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _last_line_end(file: IO[bytes], end: int) -> int:
-    """Where the last whole line ends."""
+    """Return the end of the last complete line, in bytes."""
     while end > 0:
         start = max(0, end - _BLOCK)
         file.seek(start)
@@ -252,7 +252,8 @@ class TrialJournal:
         self._recorder, self._key, self._attempt, self._earlier = recorder, key, attempt, list(earlier)
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
-        """What was kept in earlier attempts at this trial, in order: a line a reply, with at least ``request`` and ``reply``."""
+        """The replies saved in earlier attempts at this trial, in order: a line each, with at least ``request`` and
+        ``reply``."""
         return self._earlier
 
     def begun(self, line: Mapping[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""How an agent takes the trials of a session: one by one, in batches, or several at once."""
+"""Strategies for the trials of a session: one by one, in batches, or several at once."""

@@ -129,7 +129,7 @@ async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: C
 
 @contextmanager
 def _counting(agent: ConcurrentAgent, running: asyncio.Future[None], say: Callable[[str], None]) -> Generator[list[int]]:
-    """How often Ctrl-C was pressed, or a signal came that means the same, and what follows from it."""
+    """Counter of Ctrl-C presses, and of signals with the same meaning, with their consequences."""
     loop = asyncio.get_running_loop()
     pressed: list[int] = []
 

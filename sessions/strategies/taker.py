@@ -184,7 +184,8 @@ class TrialTaker:
         return trial, steps, episode
 
     def _cues(self, planned: PlannedTrial, steps: Sequence[Step], episode: Episode, journal: TrialJournal) -> Cues:
-        """What the agent gets within the trial besides percepts; machines are told nothing of what comes, nor what became of an answer."""
+        """Return the hooks of a trial besides its percepts. Machines learn nothing in advance, nor what became of an
+        answer."""
         if self._window is None or not isinstance(episode, WindowEpisode):
             return Cues()
         if self._codes is not None and (self._codes.practice or not planned.practice):

@@ -91,7 +91,7 @@ class Assigner:
             raise StudyFullError(f"the group of {person.name} in {self.study} is full by now ({person.group})")
 
     def leavers(self, everybody: Iterable[Person]) -> list[tuple[Person, str]]:
-        """Who has a place and is gone, and why."""
+        """Return the people who have a place and are gone, with the reasons."""
         if self.folder is None:
             return []
         looked_at = [(person, self._why_gone(self.folder, person)) for person in everybody if person.kind == "person" and person.takes_part]
@@ -160,7 +160,8 @@ def _in_use(visit: Path) -> bool:
 
 
 def _last_word(journal: Path) -> tuple[bool, str]:
-    """Whether a session of a study is finished; and when its participant has refused to take part (UTC), where that was the last word on it."""
+    """Return whether a session of a study is finished, and when (UTC) its participant refused to take part, if that
+    was final."""
     try:
         stat = journal.stat()
     except OSError:
@@ -177,7 +178,7 @@ def _read_journal(journal: Path, changed: int, size: int) -> tuple[bool, str]:
 
 
 def assigner(study: Study, data: Path) -> Assigner:
-    """What assigns participants to the places of a study.
+    """The assignment of participants to the places of a study.
 
     Parameters
     ----------
@@ -187,6 +188,6 @@ def assigner(study: Study, data: Path) -> Assigner:
 
 
 def group_counts(groups: Sequence[Group], everybody: Iterable[Person]) -> str:
-    """How many people are in each group now, in words: ``training 5, control 4``."""
+    """Describe the number of people in each group: ``training 5, control 4``."""
     here = _taking_part(everybody, "person")
     return ", ".join(f"{group.name} {_count(here, group.name)}" + (f" of {group.people}" if group.people is not None else "") for group in groups)

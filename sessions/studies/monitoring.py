@@ -231,7 +231,7 @@ class Monitor:
         return rows
 
     def _gone(self, folder: Path, person: Person, now: float) -> bool:
-        """Whether the participant counts as a drop-out."""
+        """Return whether the participant counts as a drop-out."""
         if person.left or self._study.drop_out_s is None:
             return bool(person.left)
         return now - last_sign(folder) > self._study.drop_out_s
@@ -342,7 +342,7 @@ def standing_by_person(sessions: Iterable[MonitoredSession]) -> dict[str, State]
 
 
 def standings(sessions: Iterable[MonitoredSession]) -> dict[State, int]:
-    """How many people are in each state."""
+    """Count the people in each state."""
     everybody = list(standing_by_person(sessions).values())
     return {state: everybody.count(state) for state in STATES}
 

@@ -1,4 +1,4 @@
-"""Who takes part in a study: identifiers, numbers that are given once and never again, and people who have withdrawn.
+"""The participants of a study: identifiers, numbers that are given only once, and people who have withdrawn.
 
 The file ``participants.jsonl`` in the data folder of the study holds one line for each of these; lines are only ever added (one exception: an identifier that
 is to be forgotten after a withdrawal). Besides, lines say who has left a place to others (a drop-out, or somebody who does not agree to take part), and who
@@ -75,7 +75,7 @@ class Person:
 
     @property
     def takes_part(self) -> bool:
-        """Whether the person has a place in the study: neither withdrawn nor gone."""
+        """True if the person has a place in the study: neither withdrawn nor gone."""
         return not self.withdrawn and not self.left
 
     @property
@@ -176,7 +176,7 @@ class Assign(Protocol):
         ...
 
     def leavers(self, everybody: Iterable[Person]) -> Iterable[tuple[Person, str]]:
-        """Who has a place and is gone, and why."""
+        """Return the people who have a place and are gone, with the reasons."""
         ...
 
     def check_return(self, everybody: Iterable[Person], person: Person) -> None:

@@ -33,7 +33,7 @@ def williams(parts: int) -> list[list[int]]:
 
 
 def rows(parts: int) -> int:
-    """How many rows Williams' design has; one where there is nothing to put in order."""
+    """Return the number of rows of Williams' design; one for a single part."""
     return max(1, parts) if parts % 2 == 0 or parts == 1 else 2 * parts
 
 
@@ -103,7 +103,7 @@ class Breaks(_Part):
 
 
 class RefractoryTimes(_Part):
-    """How soon after its onset a self-paced step takes presses, where a press has ended the step before."""
+    """The time after its onset from which a self-paced step takes presses, if a press has ended the step before."""
 
     same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none")
     other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="delay for another one; 0 for none")
@@ -114,14 +114,14 @@ _Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=50
 
 
 class Full(_Part):
-    """How a visit ends that comes when there is no place left."""
+    """The end of a visit when there is no place left."""
 
     code: _Code | None = Field(default=None, description="code that is shown to somebody for whom there is no place")
     redirect: _Address | None = Field(default=None, description="address to which somebody is sent for whom there is no place")
 
 
 class Online(_Part):
-    """How people take part in a browser (spanlab serve)."""
+    """Settings for participants in browsers (spanlab serve)."""
 
     code: _Code | None = Field(default=None, description="completion code, shown at the end of a session")
     redirect: _Address | None = Field(default=None, description="address to which participants are sent at the end of a session")

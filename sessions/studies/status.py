@@ -100,7 +100,7 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
 
 
 def _has_checks(study: Study) -> bool:
-    """Whether any paradigm of a study has attention checks."""
+    """Return whether any paradigm of a study has attention checks."""
     return any(one.paradigm.data.get("attention_checks") for one in study.paradigms)
 
 

@@ -169,7 +169,7 @@ class Study:
 
 
 def is_study(source: str | Path) -> bool:
-    """Whether this is a study file: YAML with the key ``study``. A file that cannot be read is not."""
+    """Return whether this is a study file: YAML with the key ``study``. A file that cannot be read is not."""
     try:
         if not Path(source).is_file():
             return False
@@ -282,7 +282,7 @@ def _groups(checked: StudyFile) -> Iterator[Group]:
 
 
 def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
-    """What is wrong with the groups of a study that is right otherwise."""
+    """List the problems of the groups of a study that is right otherwise."""
     names = [one.name for one in study.paradigms]
     for n, group in enumerate(study.groups):
         path: YamlPath = ("groups", n)

@@ -88,12 +88,13 @@ class Visit:
 
     @property
     def finished(self) -> bool:
-        """Whether the session is finished, including its last page."""
+        """True if the session is finished, including its last page."""
         return any(line["event"] == "finished" for line in read_journal(self.folder))
 
 
 def check_request(study: Study, data: Path, request: VisitRequest, language: str = "en") -> dict[str, str]:
-    """What prevents a session from beginning, for each typed value: ``participant``, ``session``, ``number``, ``language``, ``existing``, and names of fields.
+    """The problems that prevent a session from beginning, for each typed value: ``participant``, ``session``,
+    ``number``, ``language``, ``existing``, and names of fields.
 
     Parameters
     ----------

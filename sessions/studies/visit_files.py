@@ -22,7 +22,7 @@ _FOLDER = re.compile(r"session-([1-9][0-9]?)(?:-run-([1-9][0-9]{0,3}))?")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far one paradigm of a session is.
+    """The progress of one paradigm of a session.
 
     ``practice`` says so where its criterion was not reached; ``quiz`` is the state of a quiz; ``checks`` counts the attention checks that were answered
     correctly, and all of them.
@@ -87,7 +87,7 @@ def read_head(folder: Path) -> dict[str, Any]:
 
 
 def read_journal(folder: Path) -> list[dict[str, Any]]:
-    """What happened between the paradigms of a session, in order; each line has an ``event`` and says when (``at``).
+    """Return the events between the paradigms of a session, in order; each line has an ``event`` and its time (``at``).
 
     Raises
     ------
@@ -126,18 +126,18 @@ def states(folder: Path) -> dict[str, State]:
 
 
 def last_sign(folder: Path) -> float:
-    """When something was last written in a session of a study (seconds since the epoch); 0 for never."""
+    """Return the time of the last write in a session of a study (seconds since the epoch); 0 for never."""
     return max((changed_at(folder), *(changed_at(path.parent) for path in folder.glob("[!.]*/session.json"))))
 
 
 def changed_at(folder: Path) -> float:
-    """When a record in a folder was last written (seconds since the epoch); 0 for never."""
+    """Return the time of the last write to a record in a folder (seconds since the epoch); 0 for never."""
     times = [path.stat().st_mtime for path in folder.glob("*.json*") if path.exists()]
     return max(times, default=0.0)
 
 
 def completed(folder: Path) -> bool:
-    """Whether every paradigm of a session is finished."""
+    """Return whether every paradigm of a session is finished."""
     progress = states(folder)
     return all(name in progress and progress[name].finished for name in read_head(folder)["order"])
 
@@ -153,13 +153,15 @@ def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -
 
 
 def refused(folder: Path) -> str:
-    """When (a date) the participant refused to take part in a session, and has not agreed since; empty otherwise."""
+    """Return the date on which the participant refused to take part in a session; empty if there is none, or consent
+    came later."""
     answers = [line for line in read_journal(folder) if line["event"] in ("consent", "refused")]
     return str(answers[-1].get("at", ""))[:10] if answers and answers[-1]["event"] == "refused" else ""
 
 
 def fields_due(folder: Path) -> bool:
-    """Whether the questions about the participant are still to be answered in a session that was begun: they come once the participant has agreed."""
+    """Return whether the questions about the participant are still to be answered in a session that was begun: they
+    come once the participant has agreed."""
     return "fields_later" in read_head(folder)
 
 

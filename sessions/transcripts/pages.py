@@ -67,7 +67,7 @@ class _Page:
 
 
 def _counts(read: Transcript, keys: Sequence[str]) -> Mapping[str, int]:
-    """How many replies of each kind some conversations have."""
+    """Count the replies of each kind in some conversations."""
     return Counter(kind for key in keys for mark, again in read.outcomes(key) for kind in ("all", *_kinds(mark, again)))
 
 
@@ -92,7 +92,7 @@ def _parted(read: Transcript, keys: Sequence[str]) -> list[list[str]]:
 
 
 def heading(read: Transcript, talk: Talk) -> str:
-    """Who, what, which trial."""
+    """Describe a conversation by its agent, paradigm and trial."""
     info = read.session.info
     if not talk.levels and talk.trial == "0":
         what = "before the first trial: does the server see pictures?"
@@ -104,7 +104,7 @@ def heading(read: Transcript, talk: Talk) -> str:
 
 
 def describe_reply(turn: Turn) -> str:
-    """What is known of a reply: tokens, latency, faults."""
+    """Describe a reply: tokens, latency, faults."""
     reply = turn.reply
     took = "from a batch" if reply.latency_ms is None else f"{reply.latency_ms:,.0f} ms"
     parts = ["from the cache" if reply.cached else took]

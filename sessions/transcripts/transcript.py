@@ -57,7 +57,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was sent since the last reply, and the reply.
+    """The messages sent since the last reply, and the reply.
 
     Parameters
     ----------
@@ -152,15 +152,16 @@ class Transcript:
         return [key for key in self._kept if key not in self._starts] + sorted(begun, key=lambda key: (not is_practice(key), int(key.removeprefix("p"))))
 
     def finished(self, key: str) -> bool:
-        """Whether a trial is finished."""
+        """Return whether a trial is finished."""
         return key in self._ended
 
     def replies(self, key: str) -> int:
-        """How many replies a conversation has."""
+        """The number of replies in a conversation."""
         return len(self._conversation_lines(key))
 
     def outcomes(self, key: str) -> list[tuple[Mark, bool]]:
-        """What became of each reply of a conversation, and whether its question was put again, as :class:`Turn` has it; nothing is drawn for it."""
+        """Return the outcome of each reply in a conversation, and whether its question was repeated, as in
+        :class:`Turn`, without drawing anything."""
         answers = {event["ask"]: event for event in self._steps.get(key, {}).values() if "ask" in event}
         questions = [int(line.get("ask", 0)) for line in self._conversation_lines(key)]
         again = [bool(ask) and ask == following for ask, following in zip(questions, [*questions[1:], None], strict=True)]
@@ -207,7 +208,7 @@ class Transcript:
         )
 
     def _examples(self, start: Mapping[str, Any]) -> dict[str, list[Stimulus]]:
-        """What worked examples before a trial showed, by their names."""
+        """Return the content of the worked examples before a trial, by name."""
         info = self.session.info
         count = info["agent_settings"].get("examples", 0)
         if not count:
@@ -218,7 +219,7 @@ class Transcript:
         return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
 
     def _options(self, drawn: _Drawer, ask: int) -> Mapping[str, Any] | None:
-        """What was sent beside the messages of a question."""
+        """Return the messages sent besides those of a question."""
         if self._settings is None or not 1 <= ask <= len(drawn.questions):
             return None
         form = response_format(drawn.questions[ask - 1].kind, self._settings)
@@ -237,7 +238,8 @@ class Transcript:
         return shown, questions
 
     def totals(self) -> Totals:
-        """What the session took so far, all its parts together: every departure is a reply, a refusal, or came to nothing."""
+        """Count the requests of the session so far, all its parts together: each is a reply, a refusal, or came to
+        nothing."""
         return totals_in(self.ledger)
 
     def account(self) -> dict[str, Any]:
@@ -246,7 +248,7 @@ class Transcript:
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:
-    """What became of an answer, by its record; empty for a rating, which is neither right nor wrong."""
+    """Return the outcome of an answer from its record; empty for a rating, which is neither right nor wrong."""
     scores: Sequence[Mapping[str, Any]] = event["scores"]
     if event["value"] is None:
         return "unread"

@@ -65,7 +65,7 @@ class Bar(BaseModel):
         return (x0, y0 - 1, x1, y1 + 1) if y0 == y1 else (x0 - 1, y0, x1 + 1, y1)
 
     def overlaps(self, other: Bar) -> bool:
-        """Whether two bars share a pixel; then it is visible which is on top."""
+        """Return whether two bars share a pixel; then it is visible which is on top."""
         return _meet(self.box, other.box)
 
 

@@ -40,7 +40,8 @@ def places(count: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
 
 
 def _contents(x: tuple[int, int], y: tuple[int, int]) -> Iterator[tuple[Primitive, ...]]:
-    """What can be in the box at (first, middle) coordinates: nothing, a marker in one of nine cells, an arrow in one of eight directions; last, the red box."""
+    """The possible contents of the box at (first, middle) coordinates: nothing, a marker in one of nine cells, an
+    arrow in one of eight directions; last, the red box."""
     green, red = (Rectangle(x[0], y[0], x[0] + 15, y[0] + 15, COLOURS[colour], COLOURS["white"]) for colour in ("green", "red"))
     yield (green,)
     for cell in range(9):

@@ -17,7 +17,7 @@ from .oriented import Length, Place
 
 
 class _PlacedImage(Stimulus):
-    """Where an image is, and what is said of it."""
+    """The file of an image, and its description."""
 
     x: Place = Field(48.0, description="distance of its centre from the left, in canvas units")
     y: Place = Field(48.0, description="distance of its centre from the top, in canvas units")

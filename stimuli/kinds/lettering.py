@@ -34,7 +34,7 @@ def drawable(text: str) -> str:
 
 
 def _in_colour(colour: str, usual: str) -> str:
-    """What is said of an unusual colour."""
+    """Describe an unusual colour."""
     return "" if colour == usual else f" (in {colour_words(colour)})"
 
 

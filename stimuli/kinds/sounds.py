@@ -17,7 +17,7 @@ from .plain import Blank
 
 
 class _Heard(Stimulus):
-    """How loud a sound is, and what is said of it."""
+    """The loudness of a sound, and its description."""
 
     volume: Annotated[float, BeforeValidator(lambda value: float(value) if type(value) is int else value), Field(gt=0, le=1)] = Field(
         1.0, description="factor on its samples, up to 1; how loud that is depends on the device"
@@ -69,7 +69,7 @@ class ShownSound(_Heard):
 
     @property
     def ms(self) -> float:
-        """How long it lasts."""
+        """The duration of the sound."""
         return self.frames * 1000 / self.rate_hz
 
     @override
@@ -90,7 +90,7 @@ class ShownSound(_Heard):
         return f"{self.visual.words()}\n{self.sound_words()}"
 
     def sound_words(self) -> str:
-        """What a reader without ears is told of the sound."""
+        """Describe the sound for a reader who cannot hear it."""
         return f"A sound is played for {self.ms / 1000:.3g} s{': ' + self.description if self.description else '.'}"
 
 

@@ -1,4 +1,4 @@
-"""How a scene becomes something to see: pixels, a window, letters, colours."""
+"""Rendering of scenes: pixels, a window, letters, colours."""
 
 from ...core.doors import door
 

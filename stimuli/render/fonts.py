@@ -64,7 +64,8 @@ def _own_face(path: Path, size: float) -> ImageFont.FreeTypeFont:
 
 
 def face(text: str, size: float, weight: Weight = "regular") -> ImageFont.FreeTypeFont:
-    """What a line of text is drawn with: the typeface, or the font of one's own where it has letters that the typeface lacks."""
+    """Return the font of a line of text: the typeface, or the user's font if the line has letters that the typeface
+    lacks."""
     if _own and not all(_in_typeface(character) for character in text):
         return _own_face(_own[0], size)
     return font(size, weight)
@@ -97,7 +98,7 @@ def wrap(text: str, size: float, room: float, weight: Weight = "regular") -> lis
 
 
 def _pieces(word: str) -> list[str]:
-    """What a line may be broken between: a word, or the signs of a script without spaces."""
+    """Return the units between which a line may be broken: words, or the signs of a script without spaces."""
     return _PIECE.findall(word) if _SIGN.search(word) else [word]
 
 
@@ -138,7 +139,8 @@ def _backwards(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def has(character: str) -> bool:
-    """Whether a character can be drawn: by the typeface, or by the font of one's own, unless its script needs more than letters one after another."""
+    """Return whether a character can be drawn: by the typeface, or by the font of one's own, unless its script needs
+    more than letters one after another."""
     if _in_typeface(character):
         return True
     return bool(_own) and not _backwards(character) and not _JOINED.match(character) and _in_face(_own_face(_own[0], 32), character)

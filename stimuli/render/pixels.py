@@ -1,4 +1,4 @@
-"""How a scene becomes pixels. No other place knows.
+"""Rendering of scenes as pixels. No other module does this.
 
 At scale 1 everything is drawn as the WorM benchmark draws it (Pillow without antialiasing, fractions truncated), so that frames are identical to its frames.
 At any larger size the same scene is drawn as shapes: pixel boxes become areas, curves, slanted lines, arrows and text are smooth.
@@ -163,7 +163,8 @@ def picture(scene: Scene, size_px: int) -> Pillow.Image:
 
 
 def network_frame(scene: Scene) -> np.ndarray:
-    """What a network sees of a scene: the 96 × 96 frame brought to 32 × 32 with Pillow's bilinear filter, as torchvision does. uint8 (32, 32, 3)."""
+    """Render a scene for networks: the 96 × 96 frame scaled to 32 × 32 with Pillow's bilinear filter, as torchvision
+    does. uint8 (32, 32, 3)."""
     return np.array(drawn(scene).resize((NETWORK, NETWORK), Pillow.Resampling.BILINEAR))
 
 
@@ -214,7 +215,7 @@ def _write(draw: ImageDraw.ImageDraw, text: Text, factor: float) -> None:
 
 
 def _is_straight(primitive: Primitive) -> bool:
-    """Whether a primitive has only horizontal and vertical edges, which need no antialiasing."""
+    """Return whether a primitive has only horizontal and vertical edges, which need no antialiasing."""
     match primitive:
         case Rectangle(radius=radius):
             return radius == 0

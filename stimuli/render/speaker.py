@@ -41,7 +41,8 @@ class Playing(Protocol):
 
     @property
     def onset(self) -> float | None:
-        """When its first sample leaves the device, in seconds on the window's clock, as the sound library reckons it; None before that is known."""
+        """The time at which the first sample leaves the device, in seconds on the window's clock, by the sound
+        library; None before that is known."""
         ...
 
     def move(self, at: float) -> None:
@@ -62,7 +63,7 @@ class Loudspeaker(Protocol):
 
     @property
     def latency_ms(self) -> float | None:
-        """What the driver declares to lie between the handing over of a sample and its way out of the device."""
+        """The latency of the device as its driver declares it."""
         ...
 
 
@@ -71,7 +72,7 @@ def _not_loaded(*arguments: Any) -> Any:
 
 
 def seconds_of(sound: Audible) -> float:
-    """How long a sound lasts."""
+    """Return the duration of a sound."""
     return sound.ms / 1000
 
 
@@ -225,7 +226,7 @@ class Speaker:
         return None if self._master < 0 else round(self._status()["PredictedLatency"] * 1000, 3)
 
     def facts(self) -> dict[str, Any]:
-        """What plays the sounds, fit for JSON; nothing before a sound was wanted."""
+        """Describe the sound device, as JSON values; empty before the first sound."""
         if self._master < 0:
             return {}
         status = self._status()
@@ -298,7 +299,8 @@ def _in_a_line(error: Exception) -> str:
 
 
 def no_sound_card() -> bool:
-    """Whether Linux knows of no sound card and no sound server; Psychtoolbox's sound library, once loaded in vain, complains at the end of the process."""
+    """Return whether Linux knows of no sound card and no sound server; Psychtoolbox's sound library, once loaded in
+    vain, complains at the end of the process."""
     if not sys.platform.startswith("linux"):
         return False
     cards, runtime = Path("/proc/asound/cards"), Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/user/none")

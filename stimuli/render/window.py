@@ -79,7 +79,7 @@ class WindowRenderer:
 
     @property
     def rings(self) -> bool:
-        """Whether a ring is drawn in the place of each tone."""
+        """True if a ring is drawn in the place of each tone."""
         return self.tones == "ring"
 
     def no_sound(self, error: Exception) -> None:
@@ -128,6 +128,6 @@ class WindowRenderer:
 
 
 def ring(size_px: int) -> Any:
-    """What stands for a tone where none can be played: a black ring in the middle of the canvas."""
+    """Return the ring that replaces a tone that cannot be played: black, in the middle of the canvas."""
     middle = CANVAS / 2
     return picture(Scene((Ellipse(middle - 8, middle - 8, middle + 7, middle + 7, None, COLOURS["black"], 2),)), size_px)

@@ -92,7 +92,8 @@ class Sprites:
         return np.unique(frames[(owner[pixels] != shape).any(1)])
 
     def _measure(self) -> None:
-        """Where new shapes are away from all edges: no pixel that they reach is in the first or last row or column."""
+        """Return where new shapes are away from all edges: no pixel that they reach is in the first or last row or
+        column."""
         new = list(self._numbers)[len(self._inner) :]
         if not new:
             return
@@ -145,7 +146,7 @@ T = TypeVar("T")
 
 
 class _Made(Generic[K, T]):
-    """What takes long to make: made as soon as it is worth it; ``most`` are kept, those that were wanted last."""
+    """Cache of things that take long to make: made as soon as it is worth it; the ``most`` recently used are kept."""
 
     def __init__(self, make: Callable[[K], T], most: int) -> None:
         self._make, self._most = make, most
@@ -153,7 +154,7 @@ class _Made(Generic[K, T]):
         self._made: dict[K, T] = {}
 
     def get(self, key: K, frames: int) -> T | None:
-        """What was made for ``key``, of which so many frames are wanted now; None when it is not worth making yet."""
+        """Return the entry for ``key``, of which so many frames are needed now; None if it is not worth making yet."""
         self._wanted[key] = min(_WORTH, self._wanted.pop(key, 0) + frames)
         if len(self._wanted) > self._most:
             self._made.pop(self._wanted.popitem(last=False)[0], None)
@@ -169,7 +170,8 @@ _SPRITES: _Made[tuple[Paint, Colour], Sprites] = _Made(lambda key: Sprites(*key)
 
 
 def network_frames(stimuli: Sequence[Stimulus]) -> np.ndarray:
-    """What a network sees of many stimuli: uint8 (n, 32, 32, 3), identical to :func:`.network_frame` of each scene, and much faster."""
+    """Render many stimuli for networks: uint8 (n, 32, 32, 3), identical to :func:`.network_frame` of each scene, and
+    much faster."""
     frames, numbers = network_frames_indexed(stimuli)
     return frames[numbers]
 
@@ -229,7 +231,7 @@ def _frames(stimuli: list[Stimulus]) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=256)
 def _look(cls: type[Stimulus]) -> Callable[[Stimulus], Hashable]:
-    """What tells members of a class apart; comparing the models themselves takes much longer."""
+    """Return the key of a stimulus among those of its class. Comparing the models themselves takes much longer."""
     fields = list(cls.model_fields)
     if cls.__private_attributes__ or not fields:
         return lambda stimulus: stimulus  # pyright: ignore[reportReturnType] (frozen pydantic models are hashable)

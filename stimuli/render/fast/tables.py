@@ -25,7 +25,7 @@ _GROUNDS: tuple[Colour, ...] = ((1, 2, 3), (250, 251, 252))
 
 
 def painted(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
-    """Where on the canvas it makes a difference which of the alternatives is drawn, on whatever is below: bool (96, 96)."""
+    """Return the pixels of the canvas that differ between the alternatives, on whatever is below: bool (96, 96)."""
     different = np.zeros((CANVAS, CANVAS, 3), bool)
     for ground in _GROUNDS:
         drawn = [render(Scene(primitives, ground)) for primitives in alternatives]
@@ -35,7 +35,7 @@ def painted(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
 
 
 def reached(alternatives: Sequence[tuple[Primitive, ...]]) -> np.ndarray:
-    """Which small pixels can depend on which of the alternatives is drawn: bool (1024,)."""
+    """Return the small pixels that can differ between the alternatives: bool (1024,)."""
     return ((_REACH @ painted(alternatives).astype(np.float32) @ _REACH.T) > 0).ravel()
 
 
@@ -225,7 +225,7 @@ class _Codes:
 
 
 def _size(family: Family, tile: int) -> int:
-    """How many states a tile has when it is there."""
+    """Return the number of states of a tile that is present."""
     return len(family.tiles[tile]) - (family.group > 0)
 
 

@@ -1,4 +1,4 @@
-"""How stimuli are put together, so that thousands of small frames can be made without drawing each of them.
+"""Stimuli as tiles and scattered shapes, so that thousands of small frames can be made without drawing each of them.
 
 A grid whose cells are filled or not, boxes that hold a marker or not: such stimuli are members of a family of *tilings* and differ only in the states of their
 tiles. Bars at any place are *scattered*: figures that come in few shapes, each somewhere.
@@ -15,7 +15,7 @@ from ...scene import BACKGROUND, Colour, Primitive
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """What the members of a family share. Families are compared by identity: build them in cached functions.
+    """The common parts of a family of tilings. Families are compared by identity: build them in cached functions.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Tiling(NamedTuple):
     states: bytes
 
     def primitives(self) -> Iterator[Primitive]:
-        """What to draw, in drawing order."""
+        """Return the primitives in drawing order."""
         yield from self.family.below
         for tile, state in zip(self.family.tiles, self.states, strict=True):
             yield from tile[state]
@@ -63,6 +63,6 @@ class Scatter(NamedTuple):
     background: Colour = BACKGROUND
 
     def primitives(self) -> Iterator[Primitive]:
-        """What to draw, in drawing order."""
+        """Return the primitives in drawing order."""
         for shape, x, y in zip(self.shapes, self.corners[::2], self.corners[1::2], strict=True):
             yield from self.paint(shape, x, y)
