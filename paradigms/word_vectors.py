@@ -31,7 +31,7 @@ _LONGEST_WORD = 1 << 12
 
 
 class _MalformedError(ValueError):
-    """Return the error about the content of a file."""
+    """Raised for a file of word vectors whose content is wrong."""
 
 
 def read_file(path: Path, words: Iterable[str], dimensions: int) -> tuple[dict[str, np.ndarray], str]:

@@ -188,7 +188,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def wrong_number(name: str, count: int) -> str:
-    """Describe the error if a function is called with this number of values; None if there is none."""
+    """Describe the error if a function is called with this number of values; empty if there is none."""
     least = most = 0
     for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
         least += parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL

@@ -130,7 +130,7 @@ def file_hashes(data: Any, folder: Path) -> dict[str, Any]:
 
 
 def _declared(value: Any, key: str) -> Iterator[tuple[str, YamlPath]]:
-    """Return the entries listed at the top of the file, with their paths. Their form is checked with the rest of the
+    """Yield the entries listed at the top of the file, with their paths. Their form is checked with the rest of the
     file."""
     if isinstance(value, str):
         yield value, (key,)

@@ -101,7 +101,7 @@ class SerialOrder(ResponseKind):
 
     @property
     def most(self) -> int:
-        """The possible numbers of items of an answer."""
+        """The largest number of items in an answer."""
         most = max(2 * self.take, self.take + 4) if self.free else self.take
         return most if self.repeats else min(most, self.count)
 

@@ -97,7 +97,7 @@ class ChoiceScores:
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """Count the answers that were left out, by reason."""
+        """The number of answers that were left out, by reason."""
         return Counter(choice.left_out for choice in self.choices if choice.left_out)
 
 

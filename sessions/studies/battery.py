@@ -107,7 +107,7 @@ class Battery:
 
     @property
     def _for(self) -> tuple[Path, int, str]:
-        """Return the text from which plans and seeds follow. Other folders, numbers or groups have other ones."""
+        """The folder, number and group from which plans and seeds follow."""
         return self.visit.folder, self.visit.person.number, self.visit.person.group
 
     def try_out(self) -> None:

@@ -208,7 +208,7 @@ class Transcript:
         )
 
     def _examples(self, start: Mapping[str, Any]) -> dict[str, list[Stimulus]]:
-        """Return the content of the worked examples before a trial, by name."""
+        """Return the displays of the worked examples before a trial, by name."""
         info = self.session.info
         count = info["agent_settings"].get("examples", 0)
         if not count:
@@ -219,7 +219,7 @@ class Transcript:
         return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
 
     def _options(self, drawn: _Drawer, ask: int) -> Mapping[str, Any] | None:
-        """Return the messages sent besides those of a question."""
+        """Return the options of the request with a question: what it holds besides messages."""
         if self._settings is None or not 1 <= ask <= len(drawn.questions):
             return None
         form = response_format(drawn.questions[ask - 1].kind, self._settings)
