@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_COUNTED = {"tests", "benchmarks", "scripts", "examples", "docs", "build", "dist", "data", "demo", "report", "runs"}
+NOT_COUNTED = {"tests", "benchmarks", "scripts", "examples", "docs", "build", "dist", "data", "demo", "report", "runs", "setup.py"}
 EXTENSIONS = "extensions"
 
 

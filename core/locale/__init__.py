@@ -1,7 +1,8 @@
 """Every sentence that people read, by language: one file for each language, such as ``en.yaml``.
 
-What a paradigm or a study says stands in its own file, in the languages that it has; what SpanLab itself says to participants and assistants stands here. What
-chat models are sent does not.
+The texts of a paradigm or a study stand in its own file, in the languages that it has. What SpanLab itself says to
+participants and assistants stands here; the sentences of an extension stand in its folder ``locale``, which an entry
+point of the group ``spanlab.locales`` names by its package. What chat models are sent does not depend on any of these.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from importlib.metadata import entry_points
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from string import Formatter
 from types import MappingProxyType
 
 import yaml
 
+GROUP = "spanlab.locales"
 _FOLDER = files(__name__)
 #: What is said where there is no file for a language.
 FALLBACK = "en"
@@ -31,13 +35,33 @@ def languages() -> tuple[str, ...]:
 
 
 @cache
+def folders() -> Mapping[str, Traversable]:
+    """The folders with sentences: that of the core, and one of each package that has an entry point."""
+    packages = [point.value for point in entry_points(group=GROUP)]
+    others = {f"{name.removeprefix('spanlab.').replace('.', '/')}/locale": files(name) / "locale" for name in packages}
+    return {"core/locale": _FOLDER, **others}
+
+
+@cache
+def _written(folder: str, language: str) -> Mapping[str, str]:
+    """The sentences of one file, by ``section.key``; empty if there is no such file."""
+    file = folders()[folder] / f"{language}.yaml"
+    if not file.is_file():
+        return {}
+    # Every value is a text; "no" and "1" are not exceptions.
+    sections = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    return {f"{section}.{key}": text for section, texts in sections.items() for key, text in texts.items()}
+
+
+@cache
 def sentences(language: str) -> Mapping[str, str]:
     """Every sentence of a language, by ``section.key``; in English where there is no file for it."""
     name = language if language in languages() else FALLBACK
-    written = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    # Every value is a text; "no" and "1" are not exceptions.
-    sections = yaml.load(written, Loader=yaml.BaseLoader)
-    return {f"{section}.{key}": text for section, texts in sections.items() for key, text in texts.items()}
+    texts: dict[str, str] = {}
+    for folder in folders():
+        for key, text in (_written(folder, name) or _written(folder, FALLBACK)).items():
+            texts.setdefault(key, text)
+    return texts
 
 
 def sentence(key: str, language: str, **values: object) -> str:
@@ -55,7 +79,10 @@ def sentence(key: str, language: str, **values: object) -> str:
             return before.format(**values)
         except (LookupError, ValueError, AttributeError):
             pass  # it has gaps that nothing is said for any more
-    return sentences(language)[key].format(**values)
+    texts = sentences(language)
+    if key not in texts:
+        raise KeyError(f"no file has the sentence {key}; a package whose entry points have changed is to be installed again")
+    return texts[key].format(**values)
 
 
 def ordinal(number: int, language: str) -> str:
@@ -67,18 +94,22 @@ def ordinal(number: int, language: str) -> str:
 def missing_sentences(language: str) -> list[str]:
     """List what a language lacks in comparison with English, as sentences for translators.
 
-    A file of one's own that is complete, and has the same gaps in its sentences, makes SpanLab speak another language.
+    A language is one file here, and one in the folder of each extension that has sentences: complete, with the same gaps.
     """
-    wanted = sentences(FALLBACK)
-    if language not in languages():
+    return [problem for folder in folders() for problem in _missing(folder, language)]
+
+
+def _missing(folder: str, language: str) -> list[str]:
+    """List what the file of a language in one folder lacks."""
+    wanted, there, file = _written(folder, FALLBACK), _written(folder, language), f"{folder}/{language}.yaml"
+    if not there:
         sections = Counter(key.partition(".")[0] for key in wanted)
         counts = ", ".join(f"{section} {count}" for section, count in sections.items())
-        return [f"there is no file core/locale/{language}.yaml; core/locale/{FALLBACK}.yaml has what it needs: {len(wanted)} sentences ({counts})"]
-    there = sentences(language)
-    lacking = [f"core/locale/{language}.yaml: {key} is missing; in English: {text}" for key, text in wanted.items() if key not in there]
-    unknown = [f"core/locale/{language}.yaml: {key} is unknown" for key in there if key not in wanted]
+        return [f"there is no file {file}; {folder}/{FALLBACK}.yaml has what it needs: {len(wanted)} sentences ({counts})"]
+    lacking = [f"{file}: {key} is missing; in English: {text}" for key, text in wanted.items() if key not in there]
+    unknown = [f"{file}: {key} is unknown" for key in there if key not in wanted]
     gaps = [
-        f"core/locale/{language}.yaml: {key} has the gaps {_spelt(there[key])}, and in English {_spelt(text)}"
+        f"{file}: {key} has the gaps {_spelt(there[key])}, and in English {_spelt(text)}"
         for key, text in wanted.items()
         if key in there and _gaps(there[key]) != _gaps(text)
     ]

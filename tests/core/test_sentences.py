@@ -13,7 +13,7 @@ import pytest
 from lab_pages import ENGLISH
 from sent_sentences import everything
 
-from spanlab.core.locale import FALLBACK, by_language, languages, sentence, sentences
+from spanlab.core.locale import FALLBACK, by_language, folders, languages, sentence, sentences
 from spanlab.stimuli.render.fonts import has
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +49,7 @@ def test_german_sentences_are_german() -> None:
 
 def test_no_key_stands_twice() -> None:
     for language in languages():
-        lines = (ROOT / "core" / "locale" / f"{language}.yaml").read_text(encoding="utf-8").splitlines()
+        lines = [line for folder in folders() for line in (ROOT / folder / f"{language}.yaml").read_text(encoding="utf-8").splitlines()]
         keys = [match[0] for line in lines if (match := re.match(r" *[\w']+:", line))]
         sections = [key for key in keys if not key.startswith(" ")]
         assert len(sections) == len(set(sections))

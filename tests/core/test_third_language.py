@@ -63,21 +63,37 @@ def translated(text: str) -> str:
 @pytest.fixture
 def third(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """SpanLab with a file of sentences in a third language."""
-    folder = tmp_path / "locale"
-    folder.mkdir()
-    for language in locale.languages():
-        (folder / f"{language}.yaml").write_text((locale._FOLDER / f"{language}.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-    sections = yaml.load((folder / "en.yaml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-    changed = {section: {key: translated(text) for key, text in texts.items()} for section, texts in sections.items()}
-    changed["study"] |= {"agree_key": "å", "refuse_key": "ø"}
-    (folder / f"{XX}.yaml").write_text(yaml.dump(changed, allow_unicode=True), encoding="utf-8")
-    monkeypatch.setattr(locale, "_FOLDER", folder)
-    for cached in (locale.languages, locale.sentences):
+    copies: dict[str, Path] = {}
+    for name, original in locale.folders().items():
+        copies[name] = folder = tmp_path / name
+        folder.mkdir(parents=True)
+        for language in locale.languages():
+            (folder / f"{language}.yaml").write_text((original / f"{language}.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+        sections = yaml.load((folder / "en.yaml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+        changed = {section: {key: translated(text) for key, text in texts.items()} for section, texts in sections.items()}
+        if "study" in changed:
+            changed["study"] |= {"agree_key": "å", "refuse_key": "ø"}
+        (folder / f"{XX}.yaml").write_text(yaml.dump(changed, allow_unicode=True), encoding="utf-8")
+    caches = (locale.languages, locale._written, locale.sentences)
+    monkeypatch.setattr(locale, "_FOLDER", copies["core/locale"])
+    monkeypatch.setattr(locale, "folders", lambda: copies)
+    for cached in caches:
         cached.cache_clear()
     yield
     monkeypatch.undo()
-    for cached in (locale.languages, locale.sentences):
+    for cached in caches:
         cached.cache_clear()
+
+
+def test_each_folder_says_what_a_language_lacks_there(third: None, tmp_path: Path) -> None:
+    """A language is one file in the core, and one in each extension that has sentences."""
+    (tmp_path / "extensions" / "browser" / "locale" / f"{XX}.yaml").unlink()
+    locale._written.cache_clear()
+    (problem,) = locale.missing_sentences(XX)
+    assert problem.startswith(f"there is no file extensions/browser/locale/{XX}.yaml; extensions/browser/locale/en.yaml has what it needs")
+    locale.sentences.cache_clear()
+    assert locale.sentence("online.start", XX) == locale.sentence("online.start", "en")
+    assert locale.sentence("window.go_on", XX) != locale.sentence("window.go_on", "en")
 
 
 @pytest.fixture

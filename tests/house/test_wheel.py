@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -74,7 +75,7 @@ def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"spanlab"}
-    assert not [name for name in names if name.split("/")[1] in NOT_SHIPPED]
+    assert not [name for name in names if name.split("/")[1] in {*NOT_SHIPPED, "setup.py"}]
     assert not [name for name in names if name.startswith("spanlab/extensions/") and ("/tests/" in name or name.endswith("conftest.py"))]
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".log.tmp"))]
     assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
@@ -83,9 +84,9 @@ def test_holds_the_package_and_nothing_else(wheel: Path) -> None:
 def test_nothing_of_the_package_is_forgotten(wheel: Path, files: list[str]) -> None:
     """Every file in a folder of the package is shipped: code, paradigms, human data, fonts, checkpoints."""
     shipped = set(zipfile.ZipFile(wheel).namelist())
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        folders = {package.split(".")[1] for package in tomllib.load(file)["tool"]["setuptools"]["packages"] if "." in package}
-    shipping = [name for name in files if name.split("/")[0] in folders or ("/" not in name and name.endswith((".py", ".pyi", "py.typed")))]
+    folders = {package.split(".")[1] for package in runpy.run_path(str(ROOT / "setup.py"))["PACKAGES"] if "." in package}
+    loose = {"__init__.py", "__init__.pyi", "__main__.py", "api.py", "py.typed"}
+    shipping = [name for name in files if name.split("/")[0] in folders or name in loose]
     # an extension has its tests and its README beside its code
     expected = {f"spanlab/{name}" for name in shipping if not re.match(r"extensions/\w+/(tests/|README\.md)", name)}
     assert sorted(expected - shipped) == []

@@ -16,17 +16,13 @@ from spanlab.core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_COPIED = shutil.ignore_patterns(".*", "tests", "benchmarks", "docs", "examples", "scripts", "build", "runs", "data", "*.egg-info", "__pycache__")
-#: what the command line says of a command that an extension had
-COMMANDS = {
-    "battery": "scores-by-person",
-    "benchmark": "benchmark",
-    "browser": "serve",
-    "fitting": "fit",
-    "planning": "plan",
-    "replication": "reproduce",
-    "standards": "",
-}
-FORMATS = {"battery": "", "benchmark": "", "browser": "", "fitting": "", "planning": "", "replication": "worm", "standards": "bids"}
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+EXTENSIONS = sorted(path.parent.name for path in (ROOT / "extensions").glob("*/__init__.py"))
+
+
+def added(extension: str, group: str) -> list[str]:
+    """The names that an extension adds to a group of entry points."""
+    return [name for name, place in DECLARED.get(group, {}).items() if f"{place}.".startswith(f"spanlab.extensions.{extension}.")]
 
 
 def copied_without(extension: str, site: Path) -> Path:
@@ -35,18 +31,21 @@ def copied_without(extension: str, site: Path) -> Path:
     shutil.copytree(ROOT, package, ignore=NOT_COPIED)
     shutil.copytree(ROOT / "analysis" / "data", package / "analysis" / "data", dirs_exist_ok=True)
     shutil.rmtree(package / "extensions" / extension)
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     information = site / f"spanlab-{__version__}.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: spanlab\nVersion: {__version__}\n", encoding="utf-8")
-    groups = {group: {name: place for name, place in points.items() if f".extensions.{extension}." not in place} for group, points in declared.items()}
+    groups = {group: {name: place for name, place in points.items() if name not in added(extension, group)} for group, points in DECLARED.items()}
     lines = [f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in points.items()) for group, points in groups.items()]
     (information / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     return site
 
 
 def test_each_extension_is_tried() -> None:
-    assert {path.parent.name for path in (ROOT / "extensions").glob("*/README.md")} == set(COMMANDS) == set(FORMATS)
+    """Every folder is an extension with a README, and adds something by an entry point."""
+    assert {path.parent.name for path in (ROOT / "extensions").glob("*/README.md")} == set(EXTENSIONS)
+    assert [name for name in EXTENSIONS if not any(added(name, group) for group in DECLARED)] == []
+    of_extensions = {place for points in DECLARED.values() for place in points.values()}
+    assert {place.split(".")[2] for place in of_extensions} == set(EXTENSIONS)
 
 
 def python(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +54,7 @@ def python(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extension", sorted(COMMANDS))
+@pytest.mark.parametrize("extension", EXTENSIONS)
 def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> None:
     site = copied_without(extension, tmp_path / "site")
     files = (path.relative_to(site).with_suffix("") for path in (site / "spanlab").rglob("*.py"))
@@ -76,12 +75,12 @@ def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> 
         done = python(site, "-m", "spanlab", *command.split())
         assert done.returncode == 0, f"{command}: {done.stderr}"
         if command == "formats":
-            assert not FORMATS[extension] or not re.search(rf"^{FORMATS[extension]} ", done.stdout, re.MULTILINE)
+            assert not [name for name in added(extension, "spanlab.formats") if re.search(rf"^{name} ", done.stdout, re.MULTILINE)]
     assert (tmp_path / "report" / "report.html").exists()
-    if COMMANDS[extension]:
-        gone = python(site, "-m", "spanlab", COMMANDS[extension], "vsr")
+    for command in added(extension, "spanlab.commands"):
+        gone = python(site, "-m", "spanlab", command, "vsr")
         assert gone.returncode != 0
-        assert f"No such command '{COMMANDS[extension]}'" in gone.stderr
+        assert f"No such command '{command}'" in gone.stderr
         assert "Traceback" not in gone.stderr
 
 
@@ -89,4 +88,4 @@ def test_the_core_works_without_an_extension(extension: str, tmp_path: Path) -> 
 def test_with_all_of_them_the_commands_are_there(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     said = python(tmp_path / "site", "-m", "spanlab", "--help").stdout
-    assert all(re.search(rf"^ +{command} ", said, re.MULTILINE) for command in COMMANDS.values() if command)
+    assert [command for command in DECLARED["spanlab.commands"] if not re.search(rf"^ +{command} ", said, re.MULTILINE)] == []

@@ -227,10 +227,10 @@ def test_what_another_language_needs_is_told(run: Run, tmp_path: Path, monkeypat
 def test_a_file_of_a_language_is_compared_sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     from spanlab.core import locale
 
-    original = locale.sentences
-    own = {**locale.sentences("de"), "window.which": "Antwort", "window.extra": "mehr"}
-    del own["window.done"]
-    monkeypatch.setattr(locale, "sentences", lambda language: own if language == "de" else original(language))
+    original = locale._written
+    changed = {**original("core/locale", "de"), "window.which": "Antwort", "window.extra": "mehr"}
+    del changed["window.done"]
+    monkeypatch.setattr(locale, "_written", lambda folder, language: changed if (folder, language) == ("core/locale", "de") else original(folder, language))
     assert locale.missing_sentences("de") == [
         "core/locale/de.yaml: window.done is missing; in English: Done",
         "core/locale/de.yaml: window.extra is unknown",
