@@ -45,7 +45,7 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **kwargs)
         except SpanLabError as error:
-            text = re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: {"set": "levels", "map": "columns"}.get(found[1], found[1].replace("-", "_")), str(error))
+            text = re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: {"set": "levels", "map": "columns"}.get(match[1], match[1].replace("-", "_")), str(error))
             if text == str(error):
                 raise
             raise SpanLabError(text) from None
@@ -140,10 +140,10 @@ def replay(
         raise SpanLabError(f"{agent.name} was made already, so that its chat, care and price cannot be chosen here: leave them out")
     else:
         taker = agent
-    shared_out = "workers" if workers is not None else "scheduler" if scheduler is not None else ""
+    shared_out = next((name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), "")
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
-    with open_pool(workers, scheduler) as found:
-        ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, found)
+    with open_pool(workers, scheduler) as pool:
+        ((session, span),) = replay_sessions(Path(data), chosen, [taker], [request], watcher, pool)
     return SessionResult(session.folder, span)
 
 
@@ -275,8 +275,8 @@ def resume(
     before = opened.info.get("care", {})
     waits = {"batch": "wait"} if before.get("batch") else {}  # also where it was left before
     opened, agent = agent_again(opened, {"care": {**before, **waits, **(care or {})}, "price": price}, watcher.say)
-    with open_pool(workers, scheduler) as found:
-        return SessionResult(folder, carry_out(opened, agent, watcher, found, fresh=False, retry_failed=retry_failed))
+    with open_pool(workers, scheduler) as pool:
+        return SessionResult(folder, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
 
 
 async def resume_async(session: PathLike, **options: Any) -> SessionResult:
@@ -501,10 +501,10 @@ def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
     if str(file) in PRESETS:
         return PRESETS[str(file)]
     document = read(Path(file))
-    found, problems = validated(RulesFile, document.data)
-    if problems or not isinstance(found, RulesFile):
+    rules, problems = validated(RulesFile, document.data)
+    if problems or not isinstance(rules, RulesFile):
         raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
-    return tuple(found.exclude)
+    return tuple(rules.exclude)
 
 
 def _paths(data: Paths) -> list[Path]:

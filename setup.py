@@ -12,4 +12,5 @@ OUTSIDE = ["benchmarks", "benchmarks.*", "docs", "examples", "scripts", "scripts
 PACKAGES = ["spanlab", *(f"spanlab.{name}" for name in sorted(find_packages(str(Path(__file__).parent), exclude=OUTSIDE)))]
 
 if __name__ == "__main__":
-    setup(packages=PACKAGES)
+    # its own name: a file of the root that is no module of the package
+    setup(script_name=__file__, packages=PACKAGES)

@@ -118,7 +118,7 @@ def parse_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
     return settings
 
 
-def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
+def parse_prices(typed: list[str] | None, agents: Sequence[str]) -> dict[str, Prices]:
     """``["0.5/2"]``, or ``["chat:a=0.5/2"]`` for one of several agents, to the prices of each chat agent that has prices.
 
     Raises
@@ -130,7 +130,7 @@ def parse_prices(given: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
 
     chats = [spec for spec in agents if spec.startswith("chat:")]
     prices_of: dict[str, Prices] = {}
-    for text in given or []:
+    for text in typed or []:
         spec, equals, price = text.rpartition("=")
         if equals and spec not in chats:
             from ..core.registry import nearest

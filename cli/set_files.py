@@ -11,7 +11,7 @@ from ..core.errors import SpanLabError
 from .running import terminal
 
 if TYPE_CHECKING:
-    from ..sessions.evaluations.evaluation_set import Progress
+    from ..sessions.evaluations.evaluation_set import SetProgress
 
 #: a longer reason stands below the table
 _WIDEST = 60
@@ -31,7 +31,7 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
     evaluation_set = EvaluationSet(file, data)
     watcher = terminal()
     if status:
-        progress: Sequence[Progress] = evaluation_set.progress()
+        progress: Sequence[SetProgress] = evaluation_set.progress()
     else:
         check = evaluation_set.check(watcher)
         if check["sessions"]:
@@ -41,15 +41,15 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         progress = evaluation_set.run(watcher)
     _print(progress)
     if removed := evaluation_set.removed():
-        names = ", ".join(one.folder.name for one in removed if one.folder is not None)
+        names = ", ".join(session.folder.name for session in removed if session.folder is not None)
         sessions = "session" if len(removed) == 1 else "sessions"
         print(f"not in the file any more, but part of the budget: {len(removed):,} {sessions} ({names}){_taken(removed)}")
-    folders = [one.folder for one in progress if one.folder is not None]
+    folders = [session.folder for session in progress if session.folder is not None]
     if report is not None and folders:
         from ..analysis.report.page import Options, compare
         from ..sessions.transcripts.pages import report_pages
 
-        with_answers = [one.folder for one in progress if one.folder is not None and one.state == "done"]
+        with_answers = [session.folder for session in progress if session.folder is not None and session.state == "done"]
         if not with_answers:
             raise SpanLabError("no session of the set is done, so there is nothing to report")
         if len(with_answers) < len(progress):
@@ -57,43 +57,43 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
             sessions = "session that is" if done == 1 else "sessions that are"
             watcher.say(f"The report has the {done:,} {sessions} done; {left:,} of the set {'is' if left == 1 else 'are'} not in it.")
         print(compare(with_answers, report, Options(), report_pages(with_answers, report)))
-    unfinished = sum(one.state != "done" for one in progress)
+    unfinished = sum(session.state != "done" for session in progress)
     if unfinished and not status:
         raise SpanLabError(f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved, and the same command goes on")
 
 
-def _print(progress: Sequence[Progress]) -> None:
+def _print(progress: Sequence[SetProgress]) -> None:
     from ..agents.chat.cost.totals import money, short
     from .commands.listing import print_table
 
     rows = [
         (
-            one.entry.agent,
-            one.entry.paradigm,
-            one.entry.settings,
-            str(one.entry.repeat),
-            one.state,
-            f"{one.trials:,} of {one.planned:,}" if one.planned else "",
-            f"{one.failed:,}" if one.failed else "",
-            short(one.tokens) if one.tokens else "",
-            "" if one.cost is None else money(one.cost),
-            one.why if len(one.why) <= _WIDEST else one.why[: _WIDEST - 1] + "…",
+            session.entry.agent,
+            session.entry.paradigm,
+            session.entry.settings,
+            str(session.entry.repeat),
+            session.state,
+            f"{session.trials:,} of {session.planned:,}" if session.planned else "",
+            f"{session.failed:,}" if session.failed else "",
+            short(session.tokens) if session.tokens else "",
+            "" if session.cost is None else money(session.cost),
+            session.why if len(session.why) <= _WIDEST else session.why[: _WIDEST - 1] + "…",
         )
-        for one in progress
+        for session in progress
     ]
     header = ("agent", "paradigm", "settings", "repeat", "state", "trials", "failed", "tokens", "cost", "why")
     shown = [place for place in range(len(header)) if place < 2 or place == 4 or any(row[place] not in ("", "1") for row in rows)]
     print_table(tuple(header[place] for place in shown), [tuple(row[place] for place in shown) for row in rows])
-    for why, count in Counter(one.why for one in progress if len(one.why) > _WIDEST).items():
+    for why, count in Counter(session.why for session in progress if len(session.why) > _WIDEST).items():
         print(f"{count:,} {'session' if count == 1 else 'sessions'}: {why}")
-    states = {state: sum(one.state == state for one in progress) for state in ("done", "stopped", "begun", "waiting")}
+    states = {state: sum(session.state == state for session in progress) for state in ("done", "stopped", "begun", "waiting")}
     counts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
     print(counts + _taken(progress))
 
 
-def _taken(progress: Sequence[Progress]) -> str:
+def _taken(progress: Sequence[SetProgress]) -> str:
     """Describe the total cost of some sessions."""
     from ..agents.chat.cost.totals import money, short
 
-    tokens, cost = sum(one.tokens for one in progress), sum(one.cost or 0.0 for one in progress)
+    tokens, cost = sum(session.tokens for session in progress), sum(session.cost or 0.0 for session in progress)
     return (f"; {short(tokens)} tokens" if tokens else "") + (f"; cost {money(cost)}" if cost else "")

@@ -250,7 +250,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class ComponentHelp:
     """A description of a component, made without running it. ``str()`` gives a page of help."""
 
     name: str
@@ -261,16 +261,17 @@ class Description:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.summary}"]
         for parameter in self.parameters:
-            default = "required" if parameter.required else "not given by default" if parameter.default is None else f"default {_written(parameter.default)}"
+            default = "not given by default" if parameter.default is None else f"default {_written(parameter.default)}"
+            default = "required" if parameter.required else default
             lines.append(f"  {parameter.name} ({parameter.type}; {default}): {parameter.help}")
         if self.shorthand:
             lines.append(f"  {{{self.name}: ...}} with a bare value sets {self.shorthand}")
         return "\n".join(lines)
 
 
-def describe(registry: Registry[Any]) -> tuple[Description, ...]:
+def describe(registry: Registry[Any]) -> tuple[ComponentHelp, ...]:
     """Every component of a registry with its parameters: types, defaults and lines of help, as declared."""
-    described: list[Description] = []
+    described: list[ComponentHelp] = []
     for name in registry:
         cls = registry.get(name)
         schema = cls.model_json_schema()
@@ -284,7 +285,7 @@ def describe(registry: Registry[Any]) -> tuple[Description, ...]:
             )
             for key, part in schema.get("properties", {}).items()
         )
-        described.append(Description(name, schema.get("description", "").split("\n")[0], cls.shorthand, parameters))
+        described.append(ComponentHelp(name, schema.get("description", "").split("\n")[0], cls.shorthand, parameters))
     return tuple(described)
 
 
@@ -361,4 +362,6 @@ def _type_in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) ->
         schema.get("type", ""), "anything"
     )
     low, high = schema.get("minimum"), schema.get("maximum")
-    return word + (f" from {low} to {high}" if low is not None and high is not None else f" from {low}" if low is not None else "")
+    if low is None:
+        return word
+    return f"{word} from {low}" if high is None else f"{word} from {low} to {high}"

@@ -33,7 +33,7 @@ VERDICTS = (
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedTrials:
     """The trials of a variant.
 
     Parameters
@@ -47,7 +47,7 @@ class Paired:
     fresh: tuple[str, ...]
 
 
-def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTrial], generator: Generator, seed: int) -> Paired:
+def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTrial], generator: Generator, seed: int) -> PairedTrials:
     """Trials of a variant with the draws of planned trials of another paradigm.
 
     Parameters
@@ -75,7 +75,7 @@ def paired_plan(variant: Paradigm, base: Paradigm, planned: Sequence[PlannedTria
             compared.add(kind)
             _compare(variant, base, trial, planned_trial, generator, shared)
         plan.append(trial)
-    return Paired(plan, shared, draws_of_variant)
+    return PairedTrials(plan, shared, draws_of_variant)
 
 
 def _paired(variant: Paradigm, base: Paradigm, planned: PlannedTrial, generator: Generator, seed: int, shared: Sequence[str]) -> PlannedTrial:

@@ -43,7 +43,7 @@ class TrialsHeader(BaseModel):
     trials: Annotated[int, Field(ge=1)] = Field(description="number of trials")
 
 
-class _Line(BaseModel):
+class _TrialLine(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
@@ -206,7 +206,7 @@ class TrialsFile:
         return self._valid(TrialsHeader, 1, data)
 
     def _trial(self, number: int, text: str) -> GivenTrial:
-        line = self._valid(_Line, number, self._parsed(number, text))
+        line = self._valid(_TrialLine, number, self._parsed(number, text))
         try:
             return given_trial(self.paradigm, line.name, line.levels, line.draws)
         except SpanLabError as error:

@@ -43,21 +43,21 @@ def columns() -> str:
 
 def events() -> str:
     """Every event with its keys, and what lies in them; what events share stands once."""
-    from spanlab.sessions.record.events import AskedStep, Event, Notes, OfTrial, Score, Shown, ShownStep
+    from spanlab.sessions.record.events import AskedStep, Event, Notes, OfTrial, Score, ShownDisplay, ShownStep
     from spanlab.sessions.record.marking import fields_of
 
     shared = {field.name for model in (OfTrial, ShownStep) for field in fields_of(model)}
     of_trial = {field.name for field in fields_of(OfTrial)}
     named = [("…with a question", model, shared) if model is AskedStep else (f"`{event_name(model)}`", model, of_trial) for model in get_args(Event)]
-    inside = [("in `shown`", Shown, set[str]()), ("in `notes`", Notes, set[str]()), ("in `scores`", Score, set[str]())]
+    inside = [("in `shown`", ShownDisplay, set[str]()), ("in `notes`", Notes, set[str]()), ("in `scores`", Score, set[str]())]
     return record_keys([("of a trial", OfTrial, set[str]()), *named, *inside], "event")
 
 
 def session_keys() -> str:
     """The keys of ``session.json``, and what lies in them."""
-    from spanlab.sessions.record.session_info import Adaptive, Keys, Parts, Planned, SessionInfo
+    from spanlab.sessions.record.session_info import Keys, Parts, PlanEntry, SessionInfo, StaircasePlan
 
-    inside = [("in `plan`", Planned), ("in `keys`", Keys), ("in `parts`", Parts), ("in `adaptive`", Adaptive)]
+    inside = [("in `plan`", PlanEntry), ("in `keys`", Keys), ("in `parts`", Parts), ("in `adaptive`", StaircasePlan)]
     return record_keys([("", SessionInfo, set[str]()), *((name, model, set[str]()) for name, model in inside)], "")
 
 

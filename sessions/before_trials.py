@@ -64,7 +64,7 @@ def _item(stimulus: Stimulus) -> str:
     return stimulus.words() if stimulus.said_in_words else canonical([stimulus.name, stimulus.model_dump(mode="json")])
 
 
-class Apart:
+class UnseenTrials:
     """Trials whose lists do not occur in the session.
 
     Parameters
@@ -84,9 +84,9 @@ class Apart:
         """A practice trial, or its replacement."""
         for tries in range(_TRIES):
             number = _INSTEAD + (planned.trial - 1) * _TRIES + tries
-            one = replace(planned, seed=trial_seed("practice", self._seed, number)) if tries else planned
-            if list_of(one.compile(self._paradigm, self._generator)) not in self._lists:
-                return one
+            candidate = replace(planned, seed=trial_seed("practice", self._seed, number)) if tries else planned
+            if list_of(candidate.compile(self._paradigm, self._generator)) not in self._lists:
+                return candidate
         self.shared.append(f"practice trial {planned.trial}")
         return planned
 
@@ -235,7 +235,7 @@ class MachinePractice:
         self._agent, self._over, self._write = agent, over, note
         self._paradigm, self._language = session.paradigm, str(session.info["language"])
 
-    async def lead(self, session: Session, take: Callable[[PlannedTrial], Awaitable[Sequence[Judged]]], apart: Apart) -> None:
+    async def lead(self, session: Session, take: Callable[[PlannedTrial], Awaitable[Sequence[Judged]]], apart: UnseenTrials) -> None:
         """Practice from its first trial to the sentence that the trials begin."""
 
         async def taken(planned: PlannedTrial, interval_ms: float) -> list[Any]:
@@ -246,7 +246,8 @@ class MachinePractice:
 
     def announce(self, round_: int, feedback: bool) -> None:
         """Say that a round begins."""
-        self._agent.tell(sentence("session.again_body" if round_ > 1 else "session.practice_body" if feedback else "session.practice_silent", self._language))
+        first = "session.practice_body" if feedback else "session.practice_silent"
+        self._agent.tell(sentence("session.again_body" if round_ > 1 else first, self._language))
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Do nothing: machines get the instructions within the trial."""
@@ -324,14 +325,14 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
     return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())
 
 
-def with_examples(context: TrialContext, agent: Agent, apart: Apart | None, levels: Mapping[str, Any]) -> TrialContext:
+def with_examples(context: TrialContext, agent: Agent, apart: UnseenTrials | None, levels: Mapping[str, Any]) -> TrialContext:
     """Add worked examples to the context of a trial, where the agent's settings ask for them; practice trials have none."""
     if apart is None or context.practice or not isinstance(agent, ConcurrentAgent) or not agent.examples:
         return context
     return replace(context, examples=apart.examples(levels, agent.examples))
 
 
-def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> Apart | None:
+def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> UnseenTrials | None:
     """The object that keeps an agent's practice and examples apart from its trials; None where it has neither."""
     wants = isinstance(agent, ConcurrentAgent) and (agent.practises or agent.examples > 0)
-    return Apart(paradigm, generator, seed, plan) if wants else None
+    return UnseenTrials(paradigm, generator, seed, plan) if wants else None

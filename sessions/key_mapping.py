@@ -76,7 +76,8 @@ def key_request(setting: KeySetting, participant: str, number: int | None = None
     orders : how many orders of paradigms participants go through by their numbers; sides then change once all of them have had their turn, so that each order
         comes with both
     """
-    number = number if number is not None else int(participant) if participant.isascii() and participant.isdigit() else None
+    if number is None and participant.isascii() and participant.isdigit():
+        number = int(participant)
     if setting.sides != "counterbalanced":
         swapped, why = setting.sides == "swapped", "the same for everybody"
     elif number is not None:

@@ -71,7 +71,7 @@ def parts_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """One part, ready to be written: Parquet files as bytes; no ``states`` where they are not kept."""
 
     table: bytes
@@ -96,7 +96,7 @@ class ShardWorker:
         self._source = TrialSource(Session(Path(), stored_paradigm(info), (), info), agent, questions_of(info))
         self._states = StatesLog(agent.hidden_units) if info[PARTS]["states"] else None
 
-    def part(self, planned: Sequence[PlannedTrial]) -> Part:
+    def part(self, planned: Sequence[PlannedTrial]) -> RunPart:
         """Take the trials of one part.
 
         Raises
@@ -113,7 +113,7 @@ class ShardWorker:
             )
         table = response_table(response_rows(self.info, events))
         states = b"" if self._states is None else self._states.take(_steps(planned, events), self.info["session"])
-        return Part(packed(table, self.info["session"]), states, table.num_rows)
+        return RunPart(packed(table, self.info["session"]), states, table.num_rows)
 
 
 def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int, list[int]]:
@@ -125,7 +125,7 @@ def _steps(planned: Sequence[PlannedTrial], events: Sequence[Event]) -> dict[int
     return steps
 
 
-def _part(worker: ShardWorker, planned: Sequence[PlannedTrial]) -> Part:
+def _part(worker: ShardWorker, planned: Sequence[PlannedTrial]) -> RunPart:
     return worker.part(planned)
 
 
@@ -201,7 +201,9 @@ def rehearsed(trials: Iterable[Trial]) -> ResponseTable:
         trial_log = log.start(PlannedTrial(1, number, trial.levels, trial.seed), trial)
         for step in trial.steps:
             ask = step.percept.ask
-            value = None if ask is None else step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
+            value = None
+            if ask is not None:
+                value = step.truth.answer if ask.kind.scored else ask.kind.unscored_answer(number % 2 == 0)
             trial_log.step(step, step.percept, None if ask is None else Response(value, _RT_MS, {}, "answered", {}))
         log.finish(trial_log, len(trial.steps))
     session = {"session": "rehearsed", "participant": "", "agent_kind": "ideal", "agent": "ideal", "paradigm": paradigm}

@@ -220,7 +220,8 @@ class ParticipantFlow:
 
     def _pause(self, done: int, total: int) -> None:
         adaptive = "adaptive" in self._session.info  # nobody knows how many trials there will be
-        body = [self._text("break_questions" if self._questions else "break_open" if adaptive else "break_body", done=done, all=total)]
+        of_trials = "break_open" if adaptive else "break_body"
+        body = [self._text("break_questions" if self._questions else of_trials, done=done, all=total)]
         breaks = self._breaks
         if breaks is not None and breaks.accuracy and self._items:
             body.append(self._text("accuracy", percent=round(100 * self._right / self._items)))

@@ -123,8 +123,8 @@ def begin_with_somebody(
 
     if not participant and simulate is None:
         raise SpanLabError("who takes part? Give --participant ID (or --simulate capacity for a rehearsal)")
-    who = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
-    chosen_seed = seed_for(data, load_paradigm(paradigm).name, who) if seed is None else SessionSeed(seed)
+    name = participant or f"simulated:{parse_simulate(simulate or '', speed)[0]}"
+    chosen_seed = seed_for(data, load_paradigm(paradigm).name, name) if seed is None else SessionSeed(seed)
     if paired_with is None:
         chosen = plan_trials(paradigm, chosen_seed.seed, levels, trials, design, generator or "corrected")
     else:

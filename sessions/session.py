@@ -372,8 +372,8 @@ def use_copies(folder: Path, paradigm: Paradigm, needed: bool = False) -> None:
             if not copy.is_file():
                 continue
             if hashlib.sha256(copy.read_bytes()).hexdigest() != facts.sha256:
-                given = "shown" if facts.noun == "image" else "played"
-                raise SpanLabError(f"{copy} has changed: it is not the {facts.noun} {name} that was {given} in this session. Restore the original file")
+                verb = "shown" if facts.noun == "image" else "played"
+                raise SpanLabError(f"{copy} has changed: it is not the {facts.noun} {name} that was {verb} in this session. Restore the original file")
             remember(facts.sha256, copy)
         if needed:
             content_of(facts.sha256, name, facts.noun)

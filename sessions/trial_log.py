@@ -10,7 +10,7 @@ from ..agents.base import Episode, Response
 from ..paradigms import Ask, ItemScore, Percept, PlannedTrial, Step, Trial, Truth, Verdict
 from ..paradigms.score_check import checked_scores
 from .agent_checks import check_response
-from .record.events import AskedStep, Event, Feedback, Notes, Paired, Score, Shown, ShownStep, TrialCut
+from .record.events import AskedStep, Event, Feedback, Notes, PairedWith, Score, ShownDisplay, ShownStep, TrialCutOff
 from .record.marking import fields_of
 from .record.reader import SessionState, trial_key
 
@@ -71,14 +71,14 @@ class TrialLog:
     def __init__(self, write: WriteEvent, key: str, attempt: int) -> None:
         self._write, self.key, self.attempt = write, key, attempt
         self._asked = 0
-        self._pending: tuple[ShownStep | AskedStep | TrialCut, Sequence[Any] | None, Mapping[str, Any] | None] | None = None
+        self._pending: tuple[ShownStep | AskedStep | TrialCutOff, Sequence[Any] | None, Mapping[str, Any] | None] | None = None
 
     def flush(self) -> None:
         """Write the last step."""
         if self._pending is not None:
             event, shown, notes = self._pending
             if shown is not None:
-                event["shown"] = [cast(Shown, asdict(one)) for one in shown]
+                event["shown"] = [cast(ShownDisplay, asdict(display)) for display in shown]
             if notes:
                 event["happened"] = dict(notes)
             self._write(event)
@@ -87,7 +87,7 @@ class TrialLog:
     def cut(self, step: Step, percept: Percept, episode: Episode, why: str) -> None:
         """Note the step within which the trial was cut off."""
         self.flush()
-        cut: TrialCut = {"event": "trial_cut", "trial": self.key, "attempt": self.attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
+        cut: TrialCutOff = {"event": "trial_cut", "trial": self.key, "attempt": self.attempt, "why": why, "step": step.index + 1, "phase": percept.phase}
         self._pending = (cut, episode.shown(), episode.notes())
 
     def step(self, step: Step, percept: Percept, response: Response | None, episode: Episode | None = None, feedback: Verdict | None = None) -> Judged | None:
@@ -156,7 +156,7 @@ class SessionLog:
         """Begin the next attempt at a trial."""
         key = trial_key(planned.practice, planned.trial)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        paired: Paired = {"paired": planned.paired} if planned.paired else {}
+        paired: PairedWith = {"paired": planned.paired} if planned.paired else {}
         self._write(
             {
                 "event": "trial_start",

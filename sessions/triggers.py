@@ -61,7 +61,8 @@ def parse_codes(changes: Sequence[str] | None) -> dict[str, Any]:
             below = cast("dict[str, Any]", under)
         if keys[-1] in below:
             raise SpanLabError(f"'{name}' is given twice")
-        below[keys[-1]] = None if value == "none" else [scalar(one) for one in value.split(",")] if name == "shared" else scalar(value)
+        typed = [scalar(code) for code in value.split(",")] if name == "shared" else scalar(value)
+        below[keys[-1]] = None if value == "none" else typed
     return codes
 
 

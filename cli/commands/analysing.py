@@ -189,7 +189,9 @@ def _print(table: pd.DataFrame) -> None:
         if value is None or str(value) in ("<NA>", "nan"):
             return "–"
         if isinstance(value, float):
-            return f"{value:.0f}" if value.is_integer() and abs(value) >= 1 else f"{value:.2g}" if abs(value) < 0.001 and value else f"{value:.3f}"
+            if value.is_integer() and abs(value) >= 1:
+                return f"{value:.0f}"
+            return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.3f}"
         return str(value)
 
     names = [str(name).removeprefix("factor_").removeprefix("record_") for name in table.columns]

@@ -104,12 +104,12 @@ def migrate(
     if output is not None and len(sessions) > 1:
         raise SpanLabError("with -o, name one session, or one folder of sessions")
     migrated = in_place(sessions) if output is None else migrate_beside(sessions[0], output)
-    for one in migrated:
-        if one.became == "refused":
-            print(f"{one.folder} stays as it is: {one.why}", file=sys.stderr)
+    for session in migrated:
+        if session.became == "refused":
+            print(f"{session.folder} stays as it is: {session.why}", file=sys.stderr)
         else:
-            print(f"{one.folder}: {one.why}")
-    if refused := sum(one.became == "refused" for one in migrated):
+            print(f"{session.folder}: {session.why}")
+    if refused := sum(session.became == "refused" for session in migrated):
         raise SpanLabError(f"{refused} of {len(migrated)} sessions {'stays as it is' if refused == 1 else 'stay as they are'}")
 
 

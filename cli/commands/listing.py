@@ -142,7 +142,8 @@ def _known(cards: Iterable[Mapping[str, Any]], key: str, wanted: Iterable[str]) 
 def _values(data: Mapping[str, Any], key: str) -> dict[str, str]:
     """In small letters, and as the file writes them."""
     value = data.get(key)
-    return {entry.casefold(): entry for entry in (value if isinstance(value, list) else [] if value is None else [value])}
+    entries = value if isinstance(value, list) else [value]
+    return {entry.casefold(): entry for entry in entries if entry is not None}
 
 
 def _durations(sources: Sequence[str]) -> list[tuple[str, ...]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TRIALS, _INACTIVE, _MOST = 200, 1e-3, 30
 
 
-class Source(NamedTuple):
+class TaskSource(NamedTuple):
     """The trials of a task: a paradigm, and the combinations of factor levels that are this task; ``before`` counts
     its earlier tasks."""
 
@@ -137,7 +137,7 @@ def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[st
     return [task for task in known if not asked or task in wanted]
 
 
-def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]) -> tuple[dict[str, Source], list[str]]:
+def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]) -> tuple[dict[str, TaskSource], list[str]]:
     """The paradigm of each task: a file that was given, one that the network was trained on, or the first of the library. Also what is to be known of them.
 
     Raises
@@ -150,7 +150,7 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
     trained = checkpoint.trained
     library = list_paradigms()
     met = [name for name in (trained.paradigms if trained is not None else ()) if name in library]
-    sources: dict[str, Source] = {}
+    sources: dict[str, TaskSource] = {}
     notes: list[str] = []
     for place in [*files, *met, *(name for name in library if name not in met)]:
         if all(task in sources for task in tasks):
@@ -161,7 +161,7 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
         known = [task for task in _tasks_of(checkpoint, paradigm) if task in tasks and task not in sources]
         for number, (task, combinations) in enumerate(_tasks_of(checkpoint, paradigm).items()):
             if task in known:
-                sources[task] = Source(paradigm, combinations, number)
+                sources[task] = TaskSource(paradigm, combinations, number)
         if trained is not None and known and trained.paradigms.get(paradigm.name, paradigm.hash) != paradigm.hash:
             notes.append(f"{paradigm.name} has changed since the network was trained on it.")
     for task in tasks:
@@ -190,7 +190,7 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
     return levels_of
 
 
-def _observed(checkpoint: Checkpoint, sources: Mapping[str, Source], trials: int, seed: int, generator: Generator, tell: Any) -> dict[str, Observed]:
+def _observed(checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials: int, seed: int, generator: Generator, tell: Any) -> dict[str, Observed]:
     from ...agents.network.observed import observe
 
     observed = {}
@@ -204,7 +204,7 @@ def _observed(checkpoint: Checkpoint, sources: Mapping[str, Source], trials: int
     return observed
 
 
-def _trials(source: Source, count: int, seed: int, generator: Generator) -> list[Trial]:
+def _trials(source: TaskSource, count: int, seed: int, generator: Generator) -> list[Trial]:
     """Held-out trials: from the stream of seeds of test sets, which that of training cannot meet. Tasks of one paradigm have different ones."""
     from ...paradigms import compile_trial, trial_seed
 
@@ -237,7 +237,7 @@ def _states(name: str, observed: Observed) -> TaskStates:
     return TaskStates(name, observed.hidden, before_the_probe(observed)[0], positions, lengths, rules, answers)
 
 
-def _row(task: str, name: str, source: Source, observed: Observed) -> dict[str, str]:
+def _row(task: str, name: str, source: TaskSource, observed: Observed) -> dict[str, str]:
     from ...agents.network.observed import before_the_probe
 
     return {

@@ -168,7 +168,7 @@ def replay(
     for spec in agent:
         values = {"chat": settings, "care": limits, "price": prices.get(spec)}
         takers.append(make_machine(spec, request.seed, trials=chosen, **{name: values[name] for name in options_of(spec)}))
-    shared_out = "--workers" if workers is not None else "--scheduler" if scheduler is not None else ""
+    shared_out = next((name for name, value in (("--workers", workers), ("--scheduler", scheduler)) if value is not None), "")
     watcher = terminal()
     requests = [prepare(taker, chosen, request, watcher.say, shared_out, states) for taker in takers]
     with open_pool(workers, scheduler) as pool:
@@ -278,19 +278,19 @@ async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> N
     batches = agent.batches_of(session)
     try:
         if give_up:
-            for one in batches.give_up():
-                print(f"batch {one.name or f'number {one.number}'} is given up: spanlab resume {session} submits its {len(one.lines):,} requests again")
+            for batch in batches.give_up():
+                print(f"batch {batch.name or f'number {batch.number}'} is given up: spanlab resume {session} submits its {len(batch.lines):,} requests again")
             return
         if cancel:
             asked = await batches.cancel()
-            for one, status in asked:
-                print(f"batch {one.name} is {status.state}; spanlab resume {session} fetches what it has done")
+            for batch, status in asked:
+                print(f"batch {batch.name} is {status.state}; spanlab resume {session} fetches what it has done")
             if not asked:
                 raise SpanLabError(f"no batch of {session} is under way")
             return
         rows = [
-            (one.name or "-", status.state.replace("_", " ") if status else _STATES[one.state], f"{len(one.lines):,}", *_done(status))
-            for one, status in await batches.states()
+            (batch.name or "-", status.state.replace("_", " ") if status else _STATES[batch.state], f"{len(batch.lines):,}", *_done(status))
+            for batch, status in await batches.states()
         ]
         if not rows:
             raise SpanLabError(f"{session} has no batch")

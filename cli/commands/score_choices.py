@@ -74,7 +74,7 @@ def score_choices(
         done.setdefault((spec, str(scored.info["paradigm"])), []).append((str(scored.info["participant"] or scored.info["session"]), bits))
     for (spec, paradigm), some in done.items():
         if len(some) > 1:
-            print(f"{paradigm}, {spec}: {over_people([bits for _, bits in some], [who for who, _ in some])}")
+            print(f"{paradigm}, {spec}: {over_people([bits for _, bits in some], [person for person, _ in some])}")
     if failed:
         raise SpanLabError(f"{failed:,} of {len(pairs):,} could not be scored; what is finished is saved, and the same command goes on")
 

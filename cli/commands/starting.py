@@ -89,7 +89,7 @@ def _check_free(kind: Kind, name: str) -> None:
         from ...agents.registry import AGENTS
         from ...core.agent_kinds import KINDS
 
-        if name.replace("_", "-") in {*AGENTS, *(one.name for one in KINDS)}:
+        if name.replace("_", "-") in {*AGENTS, *(agent_kind.name for agent_kind in KINDS)}:
             taken = "a kind of agent"
         elif find_spec(name) is not None:
             taken = "a Python module that is installed here"

@@ -121,9 +121,9 @@ def _take(battery: Battery, study: Study, data: Path, request: VisitRequest) -> 
         agent.close()
         raise
     battery.visit = visit
-    who = f"{visit.person.name} (number {visit.person.number}{', group ' + visit.person.group if visit.person.group else ''})"
+    name = f"{visit.person.name} (number {visit.person.number}{', group ' + visit.person.group if visit.person.group else ''})"
     order = " ".join(paradigm.name for paradigm in visit.order)
-    print(f"spanlab: {who}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
+    print(f"spanlab: {name}, session {visit.session}{' goes on' if goes_on else ''}: {order}", file=sys.stderr)
     _tell_how(study, visit, request, goes_on, data)
     tell_unspoken(visit.language, say_on_stderr)
     if goes_on and visit.finished:

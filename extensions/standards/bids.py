@@ -22,7 +22,7 @@ from spanlab.sessions.record import (
     Column,
     Event,
     SessionInfo,
-    Shown,
+    ShownDisplay,
     browser_of,
     fields_of,
     finished_trials,
@@ -242,7 +242,7 @@ def _sittings(data: SharedData, session: SharedSession, events: Sequence[Event])
         yield _Table(session, number + 1, "events", columns, sorted(sitting_rows, key=lambda row: row["onset"]))
 
 
-def _display(about: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
+def _display(about: Mapping[str, Any], shown: ShownDisplay) -> dict[str, Any]:
     measured = {name: shown.get(name) for name in _OF_DISPLAYS}
     return {**about, **measured, "event_type": "display", "onset": _seconds(shown["onset_ms"]), "duration": _seconds(shown["shown_ms"])}
 
@@ -256,7 +256,7 @@ def _seconds(ms: Any) -> float | None:
 
 
 def _columns_described(data: SharedData, names: set[str], described: Mapping[str, Any]) -> dict[str, Any]:
-    of_displays = {field.name: field.holds.meaning for field in fields_of(Shown) if field.name in _OF_DISPLAYS}
+    of_displays = {field.name: field.holds.meaning for field in fields_of(ShownDisplay) if field.name in _OF_DISPLAYS}
     rest = [column for column in data.columns(names) if column.name in names and column.name not in described]
     return {**described, **{column.name: _described(column, of_displays.get(column.name)) for column in rest}}
 

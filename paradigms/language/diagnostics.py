@@ -31,7 +31,7 @@ _KINDS = {
 
 def show(value: Any) -> str:
     """A found value, short enough for a message."""
-    text = "nothing" if value is None else "true" if value is True else "false" if value is False else repr(value)
+    text = {"None": "nothing", "True": "true", "False": "false"}.get(repr(value), repr(value))
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -31,17 +31,17 @@ Levels = Annotated[list[Scalar], Field(min_length=1), AfterValidator(_distinct)]
 Milliseconds = Annotated[float, Field(gt=0, le=86_400_000)]
 
 
-class _Part(BaseModel):
+class _FileModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class RandomFactor(_Part):
+class RandomFactor(_FileModel):
     """A factor whose level is drawn for each trial instead of being crossed with the others."""
 
     random: Levels = Field(description="levels, each equally likely")
 
 
-class Uniform(_Part):
+class Uniform(_FileModel):
     """A duration drawn for each trial."""
 
     uniform: Annotated[list[Milliseconds], Field(min_length=2, max_length=2)] = Field(description="shortest and longest, in ms")
@@ -53,7 +53,7 @@ class Uniform(_Part):
         return self
 
 
-class Practice(_Part):
+class Practice(_FileModel):
     """Practice trials before the session."""
 
     trials: Annotated[int, Field(ge=1, le=1000)] = Field(description="trials in one round")
@@ -70,7 +70,7 @@ class Practice(_Part):
     )
 
 
-class Example(_Part):
+class Example(_FileModel):
     """The pictured example on the first page of instructions."""
 
     factors: dict[str, Scalar] = Field(
@@ -89,7 +89,7 @@ class Example(_Part):
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="largest number of displays of a phase in the example")
 
 
-class Quiz(_Part):
+class Quiz(_FileModel):
     """The criterion of a quiz, whose questions people answer again until they reach it."""
 
     pass_: Annotated[float, Field(gt=0, le=1)] = Field(default=1, alias="pass", description="proportion of right answers that is asked for")
@@ -105,7 +105,7 @@ class Quiz(_Part):
         return {"pass": self.pass_, "attempts": self.attempts, "otherwise": self.otherwise}
 
 
-class Breaks(_Part):
+class Breaks(_FileModel):
     """Pauses within a session, besides those between blocks."""
 
     trials: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of trials between pauses")
@@ -114,7 +114,7 @@ class Breaks(_Part):
     accuracy: bool = Field(default=False, description="whether the pause shows how many answers were correct since the last one")
 
 
-class Adaptive(_Part):
+class Adaptive(_FileModel):
     """Levels of one factor that follow from how the trials before went: by a staircase, or by the rule of span tests."""
 
     rule: Literal["staircase", "span"] = Field(
@@ -152,7 +152,7 @@ class Adaptive(_Part):
         return {**entry, **failures, "stairs": stairs, "trials": trials}
 
 
-class MaxRun(_Part):
+class MaxRun(_FileModel):
     """Separate limits of runs."""
 
     levels: Annotated[int, Field(ge=1)] | None = Field(default=None, description="largest number of trials in a row with the same levels")
@@ -161,7 +161,7 @@ class MaxRun(_Part):
     )
 
 
-class SessionDesign(_Part):
+class SessionDesign(_FileModel):
     """The trials of a session."""
 
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1, description="number of trials of each combination of factor levels, in each block")
@@ -216,7 +216,7 @@ class SessionDesign(_Part):
         return bool(self.balance) or self.run_of_answers is not None
 
 
-class DatasetDesign(_Part):
+class DatasetDesign(_FileModel):
     """The number of trials of a data set, distributed evenly over the combinations of factor levels."""
 
     train: Annotated[int, Field(ge=0, le=10**9)] = Field(description="training trials")
@@ -234,7 +234,7 @@ Design = Annotated[
 ]
 
 
-class Source(_Part):
+class Source(_FileModel):
     """The origin of the paradigm."""
 
     benchmark: str | None = Field(default=None, description="section of the benchmark paper")
@@ -243,7 +243,7 @@ class Source(_Part):
     ours: dict[str, str] = Field(default_factory=dict, description="phases whose durations the papers leave open, and the source of SpanLab's")
 
 
-class Head(_Part):
+class Head(_FileModel):
     """Everything at the top of a paradigm file but factors, draws, timeline and designs, which have readers of their own."""
 
     paradigm: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = Field(description="short name: small letters, digits, underscores")

@@ -420,7 +420,7 @@ class StepNode(Node):
         yield self.step
 
 
-class Sequence(Node):
+class NodeList(Node):
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
 
@@ -499,14 +499,14 @@ def read_timeline(reader: Reader, value: Any, path: YamlPath, variables: frozens
     """Read a list of steps and flow items; ``variables`` are the names that exist there."""
     if not isinstance(value, list) or not value:
         reader.report(path, f"expected a list of steps; found {show(value)}")
-        return Sequence([])
-    return Sequence([_read_item(reader, item, (*path, n), variables) for n, item in enumerate(value)])
+        return NodeList([])
+    return NodeList([_read_item(reader, item, (*path, n), variables) for n, item in enumerate(value)])
 
 
 def _read_item(reader: Reader, value: Any, path: YamlPath, variables: frozenset[str]) -> Node:
     if not isinstance(value, dict):
         reader.report(path, f"expected a step (phase, show, ask ...) or flow ({', '.join(FLOW_KEYS)}); found {show(value)}")
-        return Sequence([])
+        return NodeList([])
     for key in value:
         if key not in FLOW_KEYS and key not in STEP_KEYS:
             reader.report((*path, key), f"unknown key '{key}'{nearest(key, (*FLOW_KEYS, *STEP_KEYS))}")
@@ -543,7 +543,7 @@ def _read_body(reader: Reader, value: dict[str, Any], path: YamlPath, variables:
     if "do" not in value:
         if not step_keys and any(key in value for key in FLOW_KEYS):
             reader.report(path, "nothing happens here: add 'do' with steps, or 'phase' and 'show'")
-            return Sequence([])
+            return NodeList([])
         return StepNode(StepSpec(reader, {key: value[key] for key in step_keys}, path, variables))
     if step_keys:
         reader.report(path, f"'do' already says what happens; move {', '.join(step_keys)} into a step below it")

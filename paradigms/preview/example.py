@@ -142,13 +142,13 @@ def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) 
         stays = ask is not None and ask.window_ms is None
         questions = () if ask is None or answer is None else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, None)),)
         views = _seen(step)
-        for place, one in enumerate(views):
+        for place, view in enumerate(views):
             worked = questions if place == len(views) - 1 else ()
             # What was there before says nothing new, unless it comes again and is asked about anew.
             alike = [(other.stimulus, other.asks) for _, other in (displays[-1:] if stays else displays)]
-            if (one.stimulus, one.asks) not in alike or (one.asks is not None and not stays):
-                displays.append((step.percept.phase, replace(one, questions=worked)))
-            elif one.asks is not None:
+            if (view.stimulus, view.asks) not in alike or (view.asks is not None and not stays):
+                displays.append((step.percept.phase, replace(view, questions=worked)))
+            elif view.asks is not None:
                 phase, last = displays[-1]
                 displays[-1] = (phase, replace(last, questions=(*last.questions, *worked)))
     phases = list(dict.fromkeys(phase for phase, _ in displays))

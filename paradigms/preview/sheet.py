@@ -165,7 +165,7 @@ def trial_picture(trial: Trial, paradigm: Paradigm | None = None, title: str | N
         raise SpanLabError(f"a picture has room for {_MOST_DISPLAYS} displays; this trial of {trial.paradigm} has {len(frames)}")
     placed, columns = _place(frames)
     side = min(LARGEST, (WIDTH - 2 * EDGE - (columns - 1) * GAP) // columns)
-    sheet = Sheet(placed, columns, side)
+    sheet = TrialSheet(placed, columns, side)
     sheet.head(title or (paradigm.title if paradigm is not None else trial.paradigm), _subtitle(trial))
     sheet.rows()
     sheet.foot(_sums(trial))
@@ -244,7 +244,7 @@ class Placed:
     column: int
 
 
-class Sheet:
+class TrialSheet:
     """The page under construction. Heights are settled first, so the image is made once."""
 
     def __init__(self, placed: list[Placed], columns: int, side: int) -> None:

@@ -39,9 +39,9 @@ class _Numbers(Sampler):
 
     def check(self, value: Any) -> None:
         super().check(value)
-        for one in [value] if self.count is None else value:
-            if not self._fits(one):
-                raise ValueError(f"{one} lies outside what is drawn")
+        for number in [value] if self.count is None else value:
+            if not self._fits(number):
+                raise ValueError(f"{number} lies outside what is drawn")
 
 
 @SAMPLERS.register

@@ -98,7 +98,7 @@ def _with_one_less(counts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _Continuations:
     """The possible continuations of patterns of the last items: arrays of continuations x patterns (columns are
     padded with unused ones).
 
@@ -121,9 +121,9 @@ class _Table:
 
 
 @lru_cache(maxsize=64)
-def _tables(sizes: tuple[int, ...], relation: Relation, n: int) -> tuple[_Table, ...]:
+def _tables(sizes: tuple[int, ...], relation: Relation, n: int) -> tuple[_Continuations, ...]:
     """The tables for 0, 1, ... n+1 items that have gone before; the last one leads back to its own patterns."""
-    tables: list[_Table] = []
+    tables: list[_Continuations] = []
     patterns: list[_Pattern] = [((),) * len(sizes)]
     for known in range(n + 2):
         numbers = {pattern: number for number, pattern in enumerate(patterns)} if known == n + 1 else {}
@@ -135,14 +135,14 @@ def _tables(sizes: tuple[int, ...], relation: Relation, n: int) -> tuple[_Table,
             for way, cell in enumerate(row):
                 following[way, state] = numbers.setdefault(cell.after, len(numbers))
                 many[way, state], match[way, state], lure[way, state], repeat[way, state] = cell.items, cell.match, cell.lure, cell.repeat
-        table = _Table(len(numbers), following, many, match, lure, repeat, tuple(tuple(cell.values for cell in row) for row in rows))
+        table = _Continuations(len(numbers), following, many, match, lure, repeat, tuple(tuple(cell.values for cell in row) for row in rows))
         tables.append(table)
         patterns = list(numbers)
     return tuple(tables)
 
 
 class _Way(NamedTuple):
-    """One way in which a pattern goes on; fields as in :class:`_Table`."""
+    """One way in which a pattern goes on; fields as in :class:`_Continuations`."""
 
     values: tuple[int, ...]
     items: int

@@ -1,2 +1,2 @@
 from .evaluation_set import EvaluationSet as EvaluationSet
-from .evaluation_set import Progress as Progress
+from .evaluation_set import SetProgress as SetProgress

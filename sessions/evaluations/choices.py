@@ -52,7 +52,7 @@ _SHARED = "a token may begin several of the allowed answers"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ScoredChoice:
     """A person's answer, and its probability in a model. Logarithms are natural.
 
     Parameters
@@ -92,7 +92,7 @@ class ChoiceScores:
     """
 
     folder: Path
-    choices: Sequence[Choice]
+    choices: Sequence[ScoredChoice]
     info: Mapping[str, Any]
 
     @property
@@ -152,10 +152,10 @@ class _Scoring:
             raise SpanLabError(f"{folder} is a large session: its answers are in its table, and its trials were not recorded one by one")
         self._events = read_events(folder)
         self._taken = list(taken_trials(self._session, self._events, practice=agent.practises))
-        if not any(not is_practice(one.key) for one in self._taken):
+        if not any(not is_practice(followed.key) for followed in self._taken):
             raise SpanLabError(f"{folder} holds no finished trial, so there are no answers to score")
         self._plan = self._followed()
-        self._results: dict[str, list[Choice]] = {}
+        self._results: dict[str, list[ScoredChoice]] = {}
         who: dict[str, Any] = {
             "format_version": _VERSION,
             "session": info["session"],
@@ -164,7 +164,9 @@ class _Scoring:
             "paradigm": info["paradigm"],
             "paradigm_hash": info["paradigm_hash"],
             # whose answers they are, whatever the folder is called
-            "answers_hash": digest([[one.key, one.start["trial_id"], [line["value"] for line in one.questions]] for one in self._taken], length=16),
+            "answers_hash": digest(
+                [[followed.key, followed.start["trial_id"], [line["value"] for line in followed.questions]] for followed in self._taken], length=16
+            ),
             "agent": agent.name,
             "agent_settings": settings_of(agent),
             "agent_settings_hash": settings_hash(agent),
@@ -216,9 +218,9 @@ class _Scoring:
                 memory.tell(text)
         return followed
 
-    async def _gone_through(self, one: _Followed) -> Any:
-        follower = self._agent.follow(one.context, one.before, scored=False)
-        for percept, line in one.trial.steps:
+    async def _gone_through(self, followed: _Followed) -> Any:
+        follower = self._agent.follow(followed.context, followed.before, scored=False)
+        for percept, line in followed.trial.steps:
             follower.show(percept)
             if percept.ask is not None and "ask" in line:
                 await follower.ask(percept.ask, line["ask"])
@@ -230,7 +232,7 @@ class _Scoring:
         lines = read_transcript(self.folder)
         self._replies = replies_by_trial([], lines)
         self._attempt = 1 + max((line["attempt"] for line in lines), default=0)
-        to_score = [one for one in self._plan if not one.context.practice]
+        to_score = [followed for followed in self._plan if not followed.context.practice]
         if left := trials_left(self._session.info, self._events):
             watcher.say(f"{self._who['session']} is not finished: {left:,} {'trial' if left == 1 else 'trials'} of it cannot be scored yet")
         if self._agent.practises and len(to_score) == len(self._plan):
@@ -261,16 +263,17 @@ class _Scoring:
             before = {**before, "account": account}
             write_json(self.folder / INFO, before)
             watcher.say(f"{agent.name}: {describe_account(account)}")
-        choices = [choice for one in to_score for choice in self._results[one.trial.key]]
+        choices = [choice for followed in to_score for choice in self._results[followed.trial.key]]
         _write_table(self.folder / TABLE, choices)
         return ChoiceScores(self.folder, choices, before)
 
     def _history(self) -> str:
         """Describe the person's history that the model was given."""
-        practice = sum(one.context.practice for one in self._plan)
+        practice = sum(followed.context.practice for followed in self._plan)
         settings = self._agent.settings()
         window = settings["conversation_window"]
-        trials = "none but those of the same trial" if not self._agent.remembers else "all trials before" if window is None else f"{window} trials before"
+        trials = "all trials before" if window is None else f"{window} trials before"
+        trials = trials if self._agent.remembers else "none but those of the same trial"
         return f"{trials}; {practice} trials of practice" if practice else f"{trials}; no practice"
 
     def _estimate(self, to_score: Sequence[_Followed]) -> Estimate:
@@ -286,8 +289,8 @@ class _Scoring:
             return Reply(content="", latency_ms=0)
 
         async def all_of_them() -> None:
-            for one in to_score:
-                await self._follow(one, count)
+            for followed in to_score:
+                await self._follow(followed, count)
 
         run_to_end(all_of_them())
         prices = self._agent.spending.prices
@@ -311,27 +314,27 @@ class _Scoring:
         finally:
             await self._agent.teardown()
 
-    async def _take(self, one: _Followed) -> None:
+    async def _take(self, followed: _Followed) -> None:
         try:
-            self._results[one.trial.key] = await self._follow(one)
+            self._results[followed.trial.key] = await self._follow(followed)
         except Unobtainable as reason:
-            raise SpanLabError(f"trial {one.trial.key} cannot be scored: {reason}") from None
+            raise SpanLabError(f"trial {followed.trial.key} cannot be scored: {reason}") from None
         self._done += 1
         self._tell(self._done, self._total)
 
-    async def _follow(self, one: _Followed, ask: Any = None) -> list[Choice]:
-        follower = self._agent.follow(one.context, one.before, ask=ask)
-        key = one.trial.key
+    async def _follow(self, followed: _Followed, ask: Any = None) -> list[ScoredChoice]:
+        follower = self._agent.follow(followed.context, followed.before, ask=ask)
+        key = followed.trial.key
         if ask is None:
             follower.attach(TrialJournal(self._recorder, key, self._attempt, self._replies.get(key, [])))
-        choices: list[Choice] = []
-        for percept, line in one.trial.steps:
+        choices: list[ScoredChoice] = []
+        for percept, line in followed.trial.steps:
             follower.show(percept)
             if percept.ask is None or "ask" not in line:
                 continue
             kind, answer = percept.ask.kind, _given(line)
             answers = kind.written_answers()
-            choice = Choice(int(key), line["ask"], "" if answer is None else kind.write(answer), len(answers), canonical(list(answers)))
+            choice = ScoredChoice(int(key), line["ask"], "" if answer is None else kind.write(answer), len(answers), canonical(list(answers)))
             if not answers or answer is None:
                 follower.conversation.ask(kind, follower.conversation.prompt_of(percept.ask))
                 choices.append(replace(choice, left_out=_SEVERAL if not answers else _NONE))
@@ -346,7 +349,7 @@ def _given(line: Mapping[str, Any]) -> Answer | None:
     return as_tuple(line["value"])
 
 
-def _scored(choice: Choice, likelihoods: Likelihoods | None) -> Choice:
+def _scored(choice: ScoredChoice, likelihoods: Likelihoods | None) -> ScoredChoice:
     """An answer with what a model makes of it."""
     if likelihoods is None:
         return replace(choice, left_out=_SHARED)
@@ -371,12 +374,12 @@ def _log_sum(values: Sequence[float]) -> float:
     return most + math.log(math.fsum(math.exp(value - most) for value in values)) if math.isfinite(most) else most
 
 
-def _write_table(path: Path, choices: Sequence[Choice]) -> None:
+def _write_table(path: Path, choices: Sequence[ScoredChoice]) -> None:
     with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Choice)])
+        writer.writerow([field.name for field in fields(ScoredChoice)])
         for choice in choices:
-            writer.writerow(["" if value is None else str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()])
+            writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in asdict(choice).values()])
 
 
 def _read_info(path: Path) -> dict[str, Any] | None:

@@ -56,7 +56,7 @@ class ParadigmEntry(BaseModel):
     generator: Literal["corrected", "published"] | None = Field(default=None, description="corrected or published trials")
 
 
-class Budget(BaseModel):
+class SetBudget(BaseModel):
     """The budget of all sessions of a set together."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,7 +75,7 @@ class SetFile(BaseModel):
     settings: dict[str, dict[str, Any]] = Field(default={"": {}}, min_length=1, description="settings of chat models by a name of yours, as with --chat")
     repeats: int = Field(default=1, ge=1, le=1000, description="how often chat models take the same trials")
     seed: int = Field(default=1, ge=0, description="seed of the sessions")
-    budget: Budget = Field(default=Budget(), description="max_cost and max_tokens of all sessions together")
+    budget: SetBudget = Field(default=SetBudget(), description="max_cost and max_tokens of all sessions together")
     prices: dict[str, Prices] = Field(default={}, description="price of a million tokens by agent: input and output (and cached_input)")
     care: dict[str, Any] = Field(default={}, description="limits for requests, as with --care")
 
@@ -161,7 +161,7 @@ def _silent(sentence: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SetEntry:
     """One session of a set.
 
     Parameters
@@ -182,7 +182,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SetProgress:
     """The progress of one session of a set.
 
     Parameters
@@ -194,7 +194,7 @@ class Progress:
     why : what has stopped it
     """
 
-    entry: Entry
+    entry: SetEntry
     state: State
     folder: Path | None = None
     trials: int = 0
@@ -245,7 +245,7 @@ class EvaluationSet:
             raise ParadigmError(in_order(problems))
         self.entries = list(self._entries())
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[SetEntry]:
         file = self.file
         for paradigm, agent in itertools.product(file.paradigms, file.agents):
             chat = bool(options_of(agent))
@@ -256,20 +256,20 @@ class EvaluationSet:
                 name = str(chat_settings.get("label") or (settings if len(file.settings) > 1 else ""))
                 label = ", ".join(filter(None, (name, f"repeat {repeat}" if file.repeats > 1 else "")))
                 chosen = {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})} if chat else {}
-                yield Entry(agent, paradigm, settings, repeat, chosen, key)
+                yield SetEntry(agent, paradigm, settings, repeat, chosen, key)
 
-    def progress(self) -> list[Progress]:
+    def progress(self) -> list[SetProgress]:
         """The progress of every session, from its record."""
         begun: dict[str, Path] = {}
         for info, folder in self._recorded():
             begun.setdefault(str(info[KEY].get("entry")), folder)
         return [self._of(entry, begun.get(entry.id)) for entry in self.entries]
 
-    def removed(self) -> list[Progress]:
+    def removed(self) -> list[SetProgress]:
         """Sessions of this set whose entries are not in the file any more; what they took counts for the budget."""
         ids = {entry.id for entry in self.entries}
         return [
-            self._of(Entry(info["agent"], info["paradigm"], link["settings"], link["repeat"], {}, link["entry"]), folder)
+            self._of(SetEntry(info["agent"], info["paradigm"], link["settings"], link["repeat"], {}, link["entry"]), folder)
             for info, folder in self._recorded()
             if (link := info[KEY])["set"] == self._name and link["entry"] not in ids
         ]
@@ -281,9 +281,9 @@ class EvaluationSet:
             if as_object(info.get(KEY)):
                 yield info, folder
 
-    def _of(self, entry: Entry, folder: Path | None) -> Progress:
+    def _of(self, entry: SetEntry, folder: Path | None) -> SetProgress:
         if folder is None:
-            return Progress(entry, "waiting")
+            return SetProgress(entry, "waiting")
         info, events = read_session(folder), read_events(folder)
         over = complete(folder)
         # of a session that was killed the replies tell, and not the account of an earlier part
@@ -293,7 +293,7 @@ class EvaluationSet:
         parts = [part for part in (account, account.get("judge"), account.get("in_batches")) if part]
         costs = [part["cost_at_most"] for part in parts if part.get("cost_at_most") is not None]
         ended = next((event for event in reversed(events) if event["event"] in ("interrupted", "session_end")), None)
-        return Progress(
+        return SetProgress(
             entry,
             "done" if over else "stopped" if ended is not None and ended["event"] == "interrupted" else "begun",
             folder,
@@ -342,7 +342,7 @@ class EvaluationSet:
             return f"max_tokens {budget.max_tokens} of the set is reached"
         return ""
 
-    def _agent(self, entry: Entry, care: Mapping[str, Any], say: Callable[[str], None]) -> Agent:
+    def _agent(self, entry: SetEntry, care: Mapping[str, Any], say: Callable[[str], None]) -> Agent:
         values: dict[str, Any] = {"chat": entry.chat, "care": care, "price": self.file.prices.get(entry.agent)}
         chosen = {name: values[name] for name in options_of(entry.agent)}
         return make_machine(entry.agent, self.file.seed, say, self.chosen(entry.paradigm), **chosen)
@@ -362,9 +362,9 @@ class EvaluationSet:
             for what else is wrong, with the entry.
         """
         progress = self.progress()
-        waiting = [one.entry for one in progress if one.state == "waiting"]
+        waiting = [standing.entry for standing in progress if standing.state == "waiting"]
         self._check_parts(waiting)
-        begun = [(one.entry, read_session(one.folder)) for one in progress if one.folder is not None]
+        begun = [(standing.entry, read_session(standing.folder)) for standing in progress if standing.folder is not None]
         forecast = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
         quiet = replace(watcher, say=_silent)
         # repeats are alike
@@ -387,7 +387,7 @@ class EvaluationSet:
             forecast["cost"] += sessions * (estimate.get("cost") or 0.0)
         return forecast
 
-    def _check_parts(self, waiting: Sequence[Entry]) -> None:
+    def _check_parts(self, waiting: Sequence[SetEntry]) -> None:
         """Check the paradigms and settings that are still needed.
 
         Raises
@@ -413,7 +413,7 @@ class EvaluationSet:
         if problems:
             raise ParadigmError(in_order(problems))
 
-    def _check_alike(self, entry: Entry, settings: Mapping[str, Any], other: Entry, info: Mapping[str, Any]) -> None:
+    def _check_alike(self, entry: SetEntry, settings: Mapping[str, Any], other: SetEntry, info: Mapping[str, Any]) -> None:
         """Make sure that a session which is to begin has what is the same in one that has begun: paradigms and settings are also in files, which may change.
 
         Parameters
@@ -432,7 +432,7 @@ class EvaluationSet:
                 "Restore the file, or begin the set in another folder (--data)"
             )
         if (entry.agent, entry.settings) == (other.agent, other.settings) and options_of(entry.agent):
-            now, then = ({name: one[name] for name in _shaping(one) if name not in IN_NAME} for one in (settings, info["agent_settings"]))
+            now, then = ({name: standing[name] for name in _shaping(standing) if name not in IN_NAME} for standing in (settings, info["agent_settings"]))
             changed = [name for name in now if name in then and canonical(now[name]) != canonical(then[name]) and name not in ("preset", "repeat")]
             if changed:
                 raise SpanLabError(
@@ -440,7 +440,7 @@ class EvaluationSet:
                     "Restore the file, or begin the set in another folder (--data)"
                 )
 
-    def run(self, watcher: Watcher) -> Sequence[Progress]:
+    def run(self, watcher: Watcher) -> Sequence[SetProgress]:
         """Take every session that is not over. One that a model refuses is left behind with its reason, and the others go on; a budget that is reached ends the
         set.
 
@@ -465,23 +465,23 @@ class EvaluationSet:
                 raise SpanLabError(f"{self._name} runs in {self._data} already; --status shows how far it is") from None
             return self._run(watcher)
 
-    def _run(self, watcher: Watcher) -> Sequence[Progress]:
+    def _run(self, watcher: Watcher) -> Sequence[SetProgress]:
         reasons: dict[str, str] = {}
-        progress = {one.entry.id: one for one in self.progress()}
+        progress = {standing.entry.id: standing for standing in self.progress()}
         removed = self.removed()
         for entry in self.entries:
-            one = progress[entry.id]
-            if one.state == "done":
+            standing = progress[entry.id]
+            if standing.state == "done":
                 continue
-            others = [*removed, *(other for other in progress.values() if other is not one)]
+            others = [*removed, *(other for other in progress.values() if other is not standing)]
             spent = sum(other.cost or 0.0 for other in others), sum(other.tokens for other in others)
             ended = self._exhausted(spent) if options_of(entry.agent) else ""
             if ended:
                 reasons[entry.id] = ended
                 continue
-            folder = one.folder
+            folder = standing.folder
             try:
-                session, agent, fresh = self._opened(one, self._care(spent), watcher)
+                session, agent, fresh = self._opened(standing, self._care(spent), watcher)
                 folder = session.folder
                 carry_out(session, agent, watcher, SerialPool(), fresh=fresh)
             except SpanLabError as error:
@@ -490,25 +490,25 @@ class EvaluationSet:
                 reasons[entry.id] = self._in_words(str(error).partition("\n")[0])
                 watcher.say(f"{named(entry)}: {reasons[entry.id]}")
             progress[entry.id] = self._of(entry, folder if folder is not None and folder.exists() else None)
-        return [replace(one, why=one.why or reasons.get(one.entry.id, "")) for one in progress.values()]
+        return [replace(standing, why=standing.why or reasons.get(standing.entry.id, "")) for standing in progress.values()]
 
-    def _opened(self, one: Progress, care: Mapping[str, Any], watcher: Watcher) -> tuple[Session, Agent, bool]:
+    def _opened(self, standing: SetProgress, care: Mapping[str, Any], watcher: Watcher) -> tuple[Session, Agent, bool]:
         """The session of an entry with its agent: a new one, or the one that was begun; and whether it is new."""
-        if one.folder is not None:
-            values = {"care": care, "price": self.file.prices.get(one.entry.agent)}
+        if standing.folder is not None:
+            values = {"care": care, "price": self.file.prices.get(standing.entry.agent)}
             session, agent = agent_again(
-                reopen(one.folder), {name: value for name, value in values.items() if name in options_of(one.entry.agent)}, watcher.say
+                reopen(standing.folder), {name: value for name, value in values.items() if name in options_of(standing.entry.agent)}, watcher.say
             )
             return session, agent, False
-        chosen = self.chosen(one.entry.paradigm)
-        agent = self._agent(one.entry, care, watcher.say)
+        chosen = self.chosen(standing.entry.paradigm)
+        agent = self._agent(standing.entry, care, watcher.say)
         request = prepare(agent, chosen, chosen.request(), watcher.say)
-        link = {"set": self._name, "entry": one.entry.id, "settings": one.entry.settings, "repeat": one.entry.repeat}
+        link = {"set": self._name, "entry": standing.entry.id, "settings": standing.entry.settings, "repeat": standing.entry.repeat}
         request = replace(request, extra={**request.extra, KEY: link})
         return begin(self._data, chosen.paradigm, agent, chosen.plan, request), agent, True
 
 
-def named(entry: Entry) -> str:
+def named(entry: SetEntry) -> str:
     """An entry in words."""
     parts = [entry.agent, entry.paradigm, entry.settings, f"repeat {entry.repeat}" if entry.repeat > 1 else ""]
     return ", ".join(filter(None, parts))

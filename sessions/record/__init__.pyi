@@ -8,7 +8,7 @@ from .columns import response_rows as response_rows
 from .events import Event as Event
 from .events import Notes as Notes
 from .events import Score as Score
-from .events import Shown as Shown
+from .events import ShownDisplay as ShownDisplay
 from .marking import Column as Column
 from .marking import fields_of as fields_of
 from .reader import FORMAT_VERSION as FORMAT_VERSION

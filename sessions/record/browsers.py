@@ -57,6 +57,6 @@ def browser_of(info: Mapping[str, Any]) -> Browser | None:
     """The browser of a session, from its ``session.json``; None where it was taken in none."""
     if not in_browser(info):
         return None
-    told = str(as_object(info.get("apparatus")).get("browser") or "")
-    name, version = next(((name, match[1]) for name, pattern in _BROWSERS if (match := re.search(pattern, told))), ("", ""))
-    return Browser(name, version, next((system for system, pattern in _SYSTEMS if re.search(pattern, told)), ""))
+    description = str(as_object(info.get("apparatus")).get("browser") or "")
+    name, version = next(((name, match[1]) for name, pattern in _BROWSERS if (match := re.search(pattern, description))), ("", ""))
+    return Browser(name, version, next((system for system, pattern in _SYSTEMS if re.search(pattern, description)), ""))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from .events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
+from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from .marking import Cell, Holds, InTable, columns_of, fields_of
 from .session_files import finished_trials
 from .session_info import SessionInfo
@@ -218,7 +218,7 @@ ORDER = (
 
 #: The columns as their models declare them. Factors that are not among them follow as ``factor_<name>``, further values that a
 #: paradigm records as ``record_<name>``, and those that a kind of question adds to its scores as ``score_<name>`` (type ``json``).
-COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming), ORDER)
+COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming), ORDER)
 _OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
 
 #: how columns begin that are not declared here

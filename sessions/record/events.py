@@ -17,7 +17,7 @@ def _number(key: str) -> int:
     return int(key.removeprefix("p"))
 
 
-def _dropped(shown: list[Shown]) -> Cell:
+def _dropped(shown: list[ShownDisplay]) -> Cell:
     return sum(display["dropped_frames"] for display in shown) if shown else None
 
 
@@ -138,7 +138,7 @@ class Note(TypedDict):
 # -- trials --------------------------------------------------------------------------------------------------------------------------------------
 
 
-class Paired(TypedDict, total=False):
+class PairedWith(TypedDict, total=False):
     """trials that are paired with others"""
 
     paired: Annotated[
@@ -150,7 +150,7 @@ class Paired(TypedDict, total=False):
 
 @final
 @with_config(CLOSED)
-class TrialStart(OfTrial, Paired):
+class TrialStart(OfTrial, PairedWith):
     """a trial begins"""
 
     event: Literal["trial_start"]
@@ -169,7 +169,7 @@ class TrialStart(OfTrial, Paired):
 
 
 @with_config(CLOSED)
-class Shown(TypedDict):
+class ShownDisplay(TypedDict):
     """one display of a step, as it was actually shown"""
 
     planned_ms: NotRequired[Annotated[float | None, Holds("planned duration; null if self-paced", "ms")]]
@@ -204,7 +204,7 @@ class _Step(OfTrial, Feedback):
     planned_ms: Annotated[float | None, Holds("planned duration of the step's first display; null if self-paced", "ms"), InTable()]
     shown: NotRequired[
         Annotated[
-            list[Shown],
+            list[ShownDisplay],
             Holds("in a window: its displays in order", "frames", measured=True),
             InTable(name="dropped_frames", type="integer", cell=_dropped, meaning="number of late frames in the step"),
         ]
@@ -372,14 +372,14 @@ class TrialFailed(OfTrial):
 
 @final
 @with_config(CLOSED)
-class TrialCut(OfTrial):
+class TrialCutOff(OfTrial):
     """the trial was cut off within a step and is replaced: the next attempt follows"""
 
     event: Literal["trial_cut"]
     why: Annotated[str, Holds("the reason: `paused`; in a browser also `hidden`, `reloaded` and `page and server disagree`")]
     step: Annotated[int, Holds("number of the step")]
     phase: NotRequired[Annotated[str, Holds("phase of the step")]]
-    shown: NotRequired[Annotated[list[Shown], Holds("the displays shown until then", measured=True)]]
+    shown: NotRequired[Annotated[list[ShownDisplay], Holds("the displays shown until then", measured=True)]]
     happened: NotRequired[Annotated[dict[str, Any], Holds("anything else that happened in the step", measured=True)]]
 
 
@@ -417,7 +417,7 @@ class Trigger(OfTrial, _For):
 
 @final
 @with_config(CLOSED)
-class Practice(TypedDict):
+class PracticeResult(TypedDict):
     """practice ends"""
 
     event: Literal["practice"]
@@ -479,10 +479,10 @@ Event: TypeAlias = (
     | AskedStep
     | TrialEnd
     | TrialFailed
-    | TrialCut
+    | TrialCutOff
     | KeptReply
     | Trigger
-    | Practice
+    | PracticeResult
     | PracticeDecision
     | QuizAttempt
     | QuizDecision

@@ -133,20 +133,23 @@ def _column_type(type_: Any) -> ColumnType:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ColumnSource:
     """The columns that come from one model: how its part of a row is made."""
 
     cells: tuple[tuple[str, str, Callable[[Any], Cell] | None, Cell], ...]
 
     def fill(self, record: Mapping[str, Any]) -> dict[str, Cell]:
         """Its part of a row."""
-        return {
-            name: record.get(field, missing) if cell is None else (cell(record[field]) if record.get(field) is not None else missing)
-            for name, field, cell, missing in self.cells
-        }
+        row: dict[str, Cell] = {}
+        for name, field, cell, missing in self.cells:
+            value = record.get(field, missing)
+            if cell is not None:
+                value = missing if record.get(field) is None else cell(value)
+            row[name] = value
+        return row
 
 
-def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Column, ...], tuple[Source, ...]]:
+def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Column, ...], tuple[ColumnSource, ...]]:
     """The response table, and for each model what it gives to a row.
 
     A field that two models share is a column of the first.
@@ -161,7 +164,7 @@ def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Colu
         when a column has no place in the order, or a name in the order is no column.
     """
     columns: dict[str, Column] = {}
-    sources: list[Source] = []
+    sources: list[ColumnSource] = []
     for model in models:
         cells: list[tuple[str, str, Callable[[Any], Cell] | None, Cell]] = []
         for field in fields_of(model):
@@ -170,7 +173,7 @@ def columns_of(models: Sequence[type], order: Sequence[str]) -> tuple[tuple[Colu
                 continue
             columns[name] = Column(name, marks.type or _column_type(field.type), marks.meaning or holds.meaning, holds.unit, holds.measured, marks.loaded)
             cells.append((name, field.name, marks.cell, marks.missing))
-        sources.append(Source(tuple(cells)))
+        sources.append(ColumnSource(tuple(cells)))
     if columns.keys() != set(order) or len(order) != len(columns):
         raise TypeError(
             f"columns without a place in the order, or in it without a field: {', '.join(sorted(columns.keys() ^ set(order))) or 'one of them twice'}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.verdicts import VerdictRule
 from .events import Event
-from .session_info import Quiz
+from .session_info import QuizRule
 
 #: what an assistant may decide about somebody who has not passed
 AGAIN, GO_ON = "again", "go_on"
@@ -48,7 +48,7 @@ class QuizState:
     decided : what the assistant has decided, in order
     """
 
-    rule: Quiz
+    rule: QuizRule
     trials: int
     attempts: tuple[Attempt, ...]
     finished: int

@@ -20,8 +20,8 @@ from ...core.json_values import as_object
 from .events import AskedStep, Event, Score, TrialStart
 from .marking import fields_of, inner_models
 from .quiz import quiz_of
-from .session_info import CompactPlan, Planned, SessionInfo
-from .staircase import Rule, Staircase
+from .session_info import CompactPlan, PlanEntry, SessionInfo
+from .staircase import Staircase, StaircaseRule
 
 #: The version of this format. Readers accept this one and all older ones. Sessions whose trials come from the second version of random streams need 3; of
 #: those with the first, large ones (whose table is in parts) need 2, and others are written as 1.
@@ -167,7 +167,7 @@ def staircase_of(session: Mapping[str, Any], events: Iterable[Event]) -> Stairca
     if "adaptive" not in session:
         return None
     events = list(events)
-    staircase = Staircase.begin(Rule.read(session["adaptive"]))
+    staircase = Staircase.begin(StaircaseRule.read(session["adaptive"]))
     scores, starts = finished_scores(events), trials_taken(events)
     for key in sorted((key for key in scores if not is_practice(key)), key=int):
         if starts[key]["levels"].get(staircase.rule.factor) != staircase.level:
@@ -304,7 +304,7 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
         return "a part without trials"
     if not isinstance(plan, list):
         return "'plan' has the wrong form" if parts is None else misfit(CompactPlan, plan)
-    return misfit(list[Planned], cast(object, plan))
+    return misfit(list[PlanEntry], cast(object, plan))
 
 
 def misfit(model: Any, value: object) -> str | None:
@@ -346,7 +346,7 @@ def _sentence(error: ErrorDetails, keys: frozenset[str]) -> str:
     kind, place = error["type"], error["loc"]
     if kind == "extra_forbidden":
         return f"this version of spanlab knows no key '{place[-1]}' there"
-    key = next((one for one in reversed(place) if one in keys), None)
+    key = next((step for step in reversed(place) if step in keys), None)
     if kind == "missing":
         return f"'{key}' is missing"
     if key is None:

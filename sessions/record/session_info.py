@@ -40,7 +40,7 @@ class Parts(TypedDict):
 
 
 @with_config(OPEN)
-class Adaptive(TypedDict):
+class StaircasePlan(TypedDict):
     """the rule of an adaptive session"""
 
     factor: Annotated[str, Holds("the factor that the staircase varies")]
@@ -62,7 +62,7 @@ _Pass = TypedDict("_Pass", {"pass": Annotated[float, Holds("the proportion of ri
 
 
 @with_config(OPEN)
-class Quiz(_Pass):
+class QuizRule(_Pass):
     """the criterion of a quiz"""
 
     attempts: Annotated[int, Holds("largest number of attempts, before an assistant decides")]
@@ -70,7 +70,7 @@ class Quiz(_Pass):
 
 
 @with_config(OPEN)
-class Planned(TypedDict):
+class PlanEntry(TypedDict):
     """a planned trial"""
 
     block: Annotated[int, Holds("block, from 1")]
@@ -169,8 +169,8 @@ class SessionInfo(TypedDict):
     score_fields: NotRequired[
         Annotated[dict[str, Any], Holds("what its kinds of questions add to their scores: type, meaning and unit of each column `score_<name>`")]
     ]
-    adaptive: NotRequired[Annotated[Adaptive, Holds("adaptive sessions: the rule of the staircase")]]
-    quiz: NotRequired[Annotated[Quiz, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]]
+    adaptive: NotRequired[Annotated[StaircasePlan, Holds("adaptive sessions: the rule of the staircase")]]
+    quiz: NotRequired[Annotated[QuizRule, Holds("quizzes of people: the criterion; the plan has the trials of one attempt")]]
     plan: Annotated[Any, Holds("the planned trials: a list, or for a large session its compact form")]
 
 

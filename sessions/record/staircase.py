@@ -10,7 +10,7 @@ from typing import Any, cast
 from typing_extensions import override
 
 from .events import Climbed
-from .session_info import Adaptive
+from .session_info import StaircasePlan
 
 Level = int | float
 
@@ -26,7 +26,7 @@ SPAN_FORMULA = "highest level at which at least {least} of {lists} trials counte
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StaircaseRule:
     """The rule of a staircase or a span test: when it goes to another level, and when it is over.
 
     Parameters
@@ -57,7 +57,7 @@ class Rule:
     failures: int = 2
 
     @classmethod
-    def read(cls, record: Adaptive) -> Rule:
+    def read(cls, record: StaircasePlan) -> StaircaseRule:
         """Read the rule from the record of a session."""
         rest = {name: value for name, value in record.items() if name in cls.__slots__ and name != "stairs"}
         return cls(stairs=tuple(record["stairs"]), **cast(dict[str, Any], rest))
@@ -76,7 +76,7 @@ class Rule:
 class Staircase:
     """A staircase under way."""
 
-    rule: Rule
+    rule: StaircaseRule
     #: the level of every trial that was taken, and whether it was correct
     levels: list[Level] = field(default_factory=list[Level])
     correct: list[bool] = field(default_factory=list[bool])
@@ -90,7 +90,7 @@ class Staircase:
         self._step = self.rule.stairs.index(self.rule.start)
 
     @staticmethod
-    def begin(rule: Rule) -> Staircase:
+    def begin(rule: StaircaseRule) -> Staircase:
         """Begin a staircase, or a span test, as the rule says."""
         return SpanTest(rule) if rule.rule == "span" else Staircase(rule)
 
@@ -166,7 +166,7 @@ class SpanTest(Staircase):
     def take(self, correct: bool) -> None:
         self.levels.append(self.level)
         self.correct.append(correct)
-        here = [one for level, one in zip(self.levels, self.correct, strict=True) if level == self.level]
+        here = [right for level, right in zip(self.levels, self.correct, strict=True) if level == self.level]
         if here.count(False) >= self.rule.failures:
             self._failed = True
         elif len(here) >= self.rule.lists:

@@ -43,7 +43,7 @@ class SentLine(TypedDict):
 
 
 @with_config(OPEN)
-class Reply(TypedDict, total=False):
+class SavedReply(TypedDict, total=False):
     """what a server answered"""
 
     latency_ms: Annotated[Any, Holds("time to the reply", "ms", measured=True)]
@@ -54,7 +54,7 @@ class ReplyLine(SentLine):
     """a reply was kept"""
 
     sent: Annotated[list[Any], Holds("the messages that were new in the request")]
-    reply: Annotated[Reply, Holds("the reply with its tokens, latency, faults and what else the server told")]
+    reply: Annotated[SavedReply, Holds("the reply with its tokens, latency, faults and what else the server told")]
 
 
 @with_config(OPEN)
@@ -75,16 +75,16 @@ class _Sound(TypedDict):
 
 
 @with_config(OPEN)
-class _Part(TypedDict):
+class _MessagePart(TypedDict):
     text: NotRequired[str]
     sound: NotRequired[_Sound]
     picture: NotRequired[_Picture]
 
 
 @with_config(OPEN)
-class _Message(TypedDict):
+class _SentMessage(TypedDict):
     role: str
-    parts: list[_Part]
+    parts: list[_MessagePart]
 
 
 @with_config(OPEN)
@@ -116,7 +116,7 @@ def transcript_damage(line: Mapping[str, Any]) -> str | None:
     without_reply = any(line.get(end) is True for end in ("begun", "gone", "refused", "lost", "unsent"))
     if damage := misfit(SentLine if without_reply else ReplyLine, line):
         return damage
-    return None if without_reply else misfit(list[_Message], line["sent"]) or misfit(_Content, line["reply"])
+    return None if without_reply else misfit(list[_SentMessage], line["sent"]) or misfit(_Content, line["reply"])
 
 
 def read_transcript(folder: str | Path) -> list[dict[str, Any]]:

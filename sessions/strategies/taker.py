@@ -13,7 +13,7 @@ from ...paradigms import Percept, PlannedTrial, Step, Trial
 from ...paradigms.design import replacement
 from ...paradigms.identity import digest
 from ..agent_checks import check_episode, for_record
-from ..before_trials import Apart, Recalled, walk, with_examples
+from ..before_trials import Recalled, UnseenTrials, walk, with_examples
 from ..record.reader import SessionState, trial_key
 from ..record.writer import Recorder, TrialJournal
 from ..run_trial import Cues, WindowCues, run_trial
@@ -37,7 +37,7 @@ class TrialSource:
     session: Session
     agent: Agent
     sentences: Mapping[str, Sentences]
-    apart: Apart | None = None
+    apart: UnseenTrials | None = None
 
     def compile(self, planned: PlannedTrial) -> Trial:
         """Compile a planned trial."""

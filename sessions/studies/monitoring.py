@@ -108,7 +108,7 @@ class SessionReader:
         self._judge = judge
         self._read: dict[Path, tuple[tuple[int, int], MonitoredSession]] = {}
 
-    def look(self, folder: Path, who: tuple[str, str, str], order: Sequence[str], now: float) -> MonitoredSession:
+    def look(self, folder: Path, identity: tuple[str, str, str], order: Sequence[str], now: float) -> MonitoredSession:
         """A session as it is now.
 
         Parameters
@@ -124,9 +124,9 @@ class SessionReader:
             latest, size, sign = None, (0, 0), changed_at(folder)
         if latest is None or latest[0] != size:
             try:
-                session = _watched(folder, who, order, sign)
+                session = _watched(folder, identity, order, sign)
             except SpanLabError as error:
-                return MonitoredSession(*who, folder.name, "unreadable", sign, note=str(error))
+                return MonitoredSession(*identity, folder.name, "unreadable", sign, note=str(error))
             latest = self._read[folder] = size, replace(session, timing="" if session.state == "running" else self._timing(folder))
         return _silent(latest[1]) if latest[1].state == "running" and now - sign > SILENT_S else latest[1]
 
@@ -163,7 +163,7 @@ class ParadigmMonitor:
                     sessions.append(self._reader.look(folder, (self._who[folder], "", ""), (), now))
             except SpanLabError as error:
                 sessions.append(MonitoredSession(folder.name, "", "", "", "unreadable", changed_at(folder), note=str(error)))
-        return sorted(sessions, key=lambda one: one.sign)
+        return sorted(sessions, key=lambda session: session.sign)
 
 
 class Monitor:
@@ -197,7 +197,7 @@ class Monitor:
                     sessions += self._visit(folder, person, now)
                 except SpanLabError as error:
                     sessions.append(MonitoredSession(person.name, person.group, folder.name, "", "unreadable", changed_at(folder), note=str(error)))
-        return sorted(sessions, key=lambda one: one.sign)
+        return sorted(sessions, key=lambda session: session.sign)
 
     def _visit(self, folder: Path, person: Person, now: float) -> list[MonitoredSession]:
         """The paradigms of one session of the study; one that is over is not read again until something is written in it."""
@@ -208,24 +208,24 @@ class Monitor:
             self._heads[folder] = read_head(folder)
         head, journal = self._heads[folder], read_journal(folder)
         number = str(head["session"]) + (f" (run {head['run']})" if head["run"] > 1 else "")
-        who = (head["participant"], person.group, number)
+        identity = (head["participant"], person.group, number)
         order = list(head["order"])
-        sessions = [self._reader.look(path.parent, who, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
+        sessions = [self._reader.look(path.parent, identity, order, now) for path in sorted(folder.glob("[!.]*/session.json"))]
         happened = [line["event"] for line in journal]
         code = next((f"{line['code']}, {line['at'][:16].replace('T', ' ')}" for line in journal if line["event"] == "code"), "")
         if date := refused(folder):
-            return [*sessions, MonitoredSession(*who, "", "refused", changed_at(folder), note=f"consent refused {date}")]
+            return [*sessions, MonitoredSession(*identity, "", "refused", changed_at(folder), note=f"consent refused {date}")]
         dropped_out = self._gone(folder, person, now) and "finished" not in happened
         if not sessions:
             begun = f"begun {journal[-1]['at'][:16].replace('T', ' ')}, no trial yet" if journal else "no trial yet"
-            return [MonitoredSession(*who, "", "dropped out" if dropped_out else "not begun", changed_at(folder), note=begun)]
+            return [MonitoredSession(*identity, "", "dropped out" if dropped_out else "not begun", changed_at(folder), note=begun)]
         if dropped_out:
-            return [replace(one, standing="dropped out", state="dropped out" if one.state in _UNFINISHED else one.state) for one in sessions]
-        latest = max(sessions, key=lambda one: one.sign)
+            return [replace(session, standing="dropped out", state="dropped out" if session.state in _UNFINISHED else session.state) for session in sessions]
+        latest = max(sessions, key=lambda session: session.sign)
         standing: State = latest.state
         if latest.state == "finished" and "finished" not in happened:
             standing = "silent" if now - last_sign(folder) > SILENT_S else "running"
-        rows = [replace(one, standing=standing, code=code if one is latest else "") for one in sessions]
+        rows = [replace(session, standing=standing, code=code if session is latest else "") for session in sessions]
         if "finished" in happened:
             self._over[folder] = last_sign(folder), rows
         return rows
@@ -237,11 +237,11 @@ class Monitor:
         return now - last_sign(folder) > self._study.drop_out_s
 
 
-def _silent(one: MonitoredSession) -> MonitoredSession:
-    return replace(one, state="silent", note="; ".join(filter(None, (one.note, "at a page or in a break, or killed"))))
+def _silent(session: MonitoredSession) -> MonitoredSession:
+    return replace(session, state="silent", note="; ".join(filter(None, (session.note, "at a page or in a break, or killed"))))
 
 
-def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign: float) -> MonitoredSession:
+def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str], sign: float) -> MonitoredSession:
     info, events = read_session(folder), read_events(folder)
     of_study = info.get("study") or {}
     name = str(of_study.get("paradigm") or info["paradigm"])
@@ -270,7 +270,7 @@ def _watched(folder: Path, who: tuple[str, str, str], order: Sequence[str], sign
     triggers = [event["sent_ms"] is not None for event in events if event["event"] == "trigger"]
     pace = _pace(events)
     return MonitoredSession(
-        *who,
+        *identity,
         f"{name}{place}",
         state,
         sign,
@@ -311,7 +311,7 @@ _DAY_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MonitorTable:
     """Rows with a sign, the latest last.
 
     Parameters
@@ -327,18 +327,18 @@ class Table:
     left_out: int
 
 
-def table_of(sessions: Sequence[MonitoredSession], now: float, everything: bool) -> Table:
+def table_of(sessions: Sequence[MonitoredSession], now: float, everything: bool) -> MonitorTable:
     """The table of what was seen; without ``everything``, of what had a sign in the last 24 hours."""
-    recent = [one for one in sessions if everything or now - one.sign < _DAY_S]
-    rows = [_row(one, now) for one in recent]
+    recent = [session for session in sessions if everything or now - session.sign < _DAY_S]
+    rows = [_row(session, now) for session in recent]
     columns = [at for at in range(len(HEADER)) if any(row[at] for row in rows)]
     header, cells = tuple(HEADER[at] for at in columns), tuple(tuple(row[at] for at in columns) for row in rows)
-    return Table(header, cells, tuple(one.state for one in recent), len(sessions) - len(recent))
+    return MonitorTable(header, cells, tuple(session.state for session in recent), len(sessions) - len(recent))
 
 
 def standing_by_person(sessions: Iterable[MonitoredSession]) -> dict[str, State]:
     """The state of each person: that of the session of the study with the latest sign."""
-    return {one.participant: one.standing or one.state for one in sorted(sessions, key=lambda one: one.sign)}
+    return {session.participant: session.standing or session.state for session in sorted(sessions, key=lambda session: session.sign)}
 
 
 def standings(sessions: Iterable[MonitoredSession]) -> dict[State, int]:
@@ -352,31 +352,33 @@ def describe_standings(counts: Mapping[State, int]) -> str:
     return ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
 
 
-def _row(one: MonitoredSession, now: float) -> tuple[str, ...]:
-    trials = f"{one.done}/{one.planned}" if one.planned else ""
-    if one.practice and not one.done and one.state != "finished":
-        trials += f" (practice: {one.practice})"
+def _row(session: MonitoredSession, now: float) -> tuple[str, ...]:
+    trials = f"{session.done}/{session.planned}" if session.planned else ""
+    if session.practice and not session.done and session.state != "finished":
+        trials += f" (practice: {session.practice})"
     return (
-        one.participant,
-        one.group,
-        one.session,
-        one.paradigm,
-        one.state,
+        session.participant,
+        session.group,
+        session.session,
+        session.paradigm,
+        session.state,
         trials,
-        f"{one.right / one.items:.0%}" if one.items else "",
-        f"{one.latest:.0%}" if one.latest is not None else "",
-        f"{one.off} of {one.displays}" if one.displays else "",
-        f"{one.worst_ms:+.1f} ms" if one.displays else "",
-        str(one.dropped) if one.displays else "",
-        one.timing,
-        f"{one.sent} sent" + (f", {one.unsent} NOT sent" if one.unsent else "") if one.sent or one.unsent else "",
-        f"about {duration(one.left_s)}" if one.left_s is not None else "",
-        f"{duration(max(0.0, now - one.sign))} ago",
-        one.code,
-        one.note,
+        f"{session.right / session.items:.0%}" if session.items else "",
+        f"{session.latest:.0%}" if session.latest is not None else "",
+        f"{session.off} of {session.displays}" if session.displays else "",
+        f"{session.worst_ms:+.1f} ms" if session.displays else "",
+        str(session.dropped) if session.displays else "",
+        session.timing,
+        f"{session.sent} sent" + (f", {session.unsent} NOT sent" if session.unsent else "") if session.sent or session.unsent else "",
+        f"about {duration(session.left_s)}" if session.left_s is not None else "",
+        f"{duration(max(0.0, now - session.sign))} ago",
+        session.code,
+        session.note,
     )
 
 
 def duration(seconds: float) -> str:
     """``40 s``, ``12 min``, ``3 h``."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"

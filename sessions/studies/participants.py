@@ -275,7 +275,7 @@ def leave(folder: Path, person: Person, why: str, now: Callable[[], str] = utc_n
         when the folder cannot be written.
     """
     with only_writer(folder, _PATIENCE_S):
-        current = next((one for one in people(folder) if (one.kind, one.number) == (person.kind, person.number)), None)
+        current = next((registered for registered in people(folder) if (registered.kind, registered.number) == (person.kind, person.number)), None)
         if current is not None and current.takes_part and current.place:
             append_line(folder / _FILE, {**_note("left", current), "at": now(), "why": why})
 

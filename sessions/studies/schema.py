@@ -64,11 +64,11 @@ Named = Annotated[
 ]
 
 
-class _Part(BaseModel):
+class _StudyModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Entry(_Part):
+class Entry(_StudyModel):
     """One paradigm of a study."""
 
     paradigm: str = Field(description="name in the library, or a YAML file (relative to the study file)")
@@ -84,7 +84,7 @@ class Entry(_Part):
     triggers: dict[str, Any] = Field(default_factory=dict, description="trigger codes other than those of the paradigm's file, laid out as there")
 
 
-class Group(_Part):
+class Group(_StudyModel):
     """A group of participants, who take the same paradigms under the same conditions."""
 
     name: Name = Field(description="short name, for the record")
@@ -95,14 +95,14 @@ class Group(_Part):
     set_: dict[str, dict[str, Scalar | Levels]] = Field(default_factory=dict, alias="set", description="levels of some factors in this group, by paradigm")
 
 
-class Breaks(_Part):
+class Breaks(_StudyModel):
     """The break between two paradigms of a session."""
 
     text: Texts = Field(description="the page, by language")
     seconds: Annotated[float, Field(ge=0, le=3600)] = Field(default=0, description="minimum length of the break")
 
 
-class RefractoryTimes(_Part):
+class RefractoryTimes(_StudyModel):
     """The time after its onset from which a self-paced step takes presses, if a press has ended the step before."""
 
     same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none")
@@ -113,14 +113,14 @@ _Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 _Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
 
 
-class Full(_Part):
+class Full(_StudyModel):
     """The end of a visit when there is no place left."""
 
     code: _Code | None = Field(default=None, description="code that is shown to somebody for whom there is no place")
     redirect: _Address | None = Field(default=None, description="address to which somebody is sent for whom there is no place")
 
 
-class Online(_Part):
+class Online(_StudyModel):
     """Settings for participants in browsers (spanlab serve)."""
 
     code: _Code | None = Field(default=None, description="completion code, shown at the end of a session")
@@ -132,7 +132,7 @@ class Online(_Part):
     phones: Literal["allowed", "refused"] = Field(default="allowed", description="whether participants may use a phone")
 
 
-class StudyFile(_Part):
+class StudyFile(_StudyModel):
     """A study file."""
 
     study: Name = Field(description="short name: small letters, digits, underscores; also the folder of its data")

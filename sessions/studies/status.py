@@ -28,7 +28,7 @@ VERDICTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class StudyOverview:
     """A table of participants by sessions by paradigms.
 
     A cell holds trials done of trials planned (of a staircase that is over, those that were taken); ``-`` where a paradigm of the session has not begun,
@@ -41,7 +41,7 @@ class Overview:
     summary: str
 
 
-def overview(study: Study, data: Path) -> Overview:
+def overview(study: Study, data: Path) -> StudyOverview:
     """The progress of everybody; for a damaged record, what is wrong with it.
 
     Raises
@@ -74,7 +74,7 @@ def overview(study: Study, data: Path) -> Overview:
         summary += f"\nplaces: {sum(person.takes_part for person in counted)} of {study.people} taken"
     if grouped:
         summary += f"\ngroups: {group_counts(study.groups, everybody)}"
-    return Overview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, *checked, "finished", "note"), tuple(rows), summary)
+    return StudyOverview(study.name, ("no.", "participant", *grouped, "session", "begun", *names, *checked, "finished", "note"), tuple(rows), summary)
 
 
 def _with_group(row: tuple[str, ...], group: str) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[
 
 def _has_checks(study: Study) -> bool:
     """Return whether any paradigm of a study has attention checks."""
-    return any(one.paradigm.data.get("attention_checks") for one in study.paradigms)
+    return any(taken.paradigm.data.get("attention_checks") for taken in study.paradigms)
 
 
 def _gone(person: Person) -> str:

@@ -101,20 +101,20 @@ class Study:
         """
         if not name and not self.groups:
             return self
-        group = next((one for one in self.groups if one.name == name), None)
+        group = next((candidate for candidate in self.groups if candidate.name == name), None)
         if group is None:
-            raise SpanLabError(f"{self.name} has no group '{name}'; it has {listed([one.name for one in self.groups]) or 'none'}")
+            raise SpanLabError(f"{self.name} has no group '{name}'; it has {listed([candidate.name for candidate in self.groups]) or 'none'}")
         paradigms = tuple(
-            replace(one, entry=one.entry.model_copy(update={"set_": {**one.entry.set_, **group.set_[one.name]}})) if one.name in group.set_ else one
-            for one in self.paradigms
+            replace(taken, entry=taken.entry.model_copy(update={"set_": {**taken.entry.set_, **group.set_[taken.name]}})) if taken.name in group.set_ else taken
+            for taken in self.paradigms
         )
-        numbers = {n for n, one in enumerate(paradigms) if group.paradigms is None or one.name in group.paradigms}
+        numbers = {n for n, taken in enumerate(paradigms) if group.paradigms is None or taken.name in group.paradigms}
         return replace(self, paradigms=paradigms, sessions=tuple(tuple(n for n in session if n in numbers) for session in self.sessions))
 
     @property
     def paradigms_in_use(self) -> list[StudyParadigm]:
         """The paradigms that are taken in any session: all of them, unless this is the study of a group."""
-        return [one for n, one in enumerate(self.paradigms) if any(n in session for session in self.sessions)]
+        return [taken for n, taken in enumerate(self.paradigms) if any(n in session for session in self.sessions)]
 
     def order_for(self, number: int, session: int) -> list[StudyParadigm]:
         """The paradigms of a session in the order of a participant (by number, or by the place in a group)."""
@@ -267,7 +267,7 @@ def build_study(document: Document, file: Path) -> Study:
         online=checked.online,
         people=checked.people,
     )
-    if checked.order == "fixed" and (placed := [n for n, one in enumerate(loaded) if one.entry.place is not None]):
+    if checked.order == "fixed" and (placed := [n for n, taken in enumerate(loaded) if taken.entry.place is not None]):
         message = "with order: fixed the paradigms come in the order of the file: leave 'place' out, or choose order: latin_square or shuffled"
         raise ParadigmError([document.problem(("paradigms", n, "place"), message) for n in placed])
     if amiss_in_groups := [document.problem(path, message) for path, message in _groups_amiss(built)]:
@@ -283,7 +283,7 @@ def _groups(checked: StudyFile) -> Iterator[Group]:
 
 def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
     """List the problems of the groups of a study that is right otherwise."""
-    names = [one.name for one in study.paradigms]
+    names = [taken.name for taken in study.paradigms]
     for n, group in enumerate(study.groups):
         path: YamlPath = ("groups", n)
         if any(group.name == other.name for other in study.groups[:n]):
@@ -306,11 +306,11 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
         for session, paradigms in enumerate(as_taken.sessions, start=1):
             if not paradigms:
                 yield path, f"the group '{group.name}' has no paradigm in session {session}"
-        for one in as_taken.paradigms_in_use:
+        for taken in as_taken.paradigms_in_use:
             try:
-                one.plan(1, balanced=False)
+                taken.plan(1, balanced=False)
             except SpanLabError as error:
-                yield (*path, "set", one.name) if one.name in group.set_ else path, str(error)
+                yield (*path, "set", taken.name) if taken.name in group.set_ else path, str(error)
     for n, name in enumerate(names):
         if study.groups and all(group.paradigms is not None and name not in group.paradigms for group in study.groups):
             yield ("paradigms", n), f"no group takes '{name}'"
@@ -322,13 +322,13 @@ def _groups_amiss(study: Study) -> Iterator[tuple[YamlPath, str]]:
 
 def _levels_amiss(study: Study, group: Group, path: YamlPath) -> Iterator[tuple[YamlPath, str]]:
     """Levels of a group that its paradigms do not have."""
-    for one in study.paradigms:
-        for factor, levels in group.set_.get(one.name, {}).items():
+    for taken in study.paradigms:
+        for factor, levels in group.set_.get(taken.name, {}).items():
             for level in levels if isinstance(levels, list) else [levels]:
                 try:
-                    one.paradigm.level(factor, level)
+                    taken.paradigm.level(factor, level)
                 except SpanLabError as error:
-                    yield (*path, "set", one.name, factor), str(error)
+                    yield (*path, "set", taken.name, factor), str(error)
                     break
 
 

@@ -140,7 +140,7 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         trials=len(read.trials),
         unit="trial" if info["agent_settings"].get("conversation") == "session" else "conversation",
         settings={name: _short(value) for name, value in settings.items()},
-        pictures=any(part["picture"] for one in conversations for turn in one["turns"] for message in turn["sent"] for part in message["parts"]),
+        pictures=any(part["picture"] for talk in conversations for turn in talk["turns"] for message in turn["sent"] for part in message["parts"]),
         back=back,
         pages=pages,
         number=number,
@@ -224,12 +224,12 @@ def _raw_part(part: str | SentPicture) -> dict[str, Any]:
 
 def _message(message: SentMessage) -> dict[str, Any]:
     pictures = [part for part in message.parts if isinstance(part, SentPicture)]
-    alike = Counter((one.size_px, one.detail) for one in pictures)
+    alike = Counter((picture.size_px, picture.detail) for picture in pictures)
     return {
         "role": message.role,
         "parts": [_part(part) for part in message.parts],
         "pictures": [f"{count:,} picture{'s' * (count != 1)} of {size} × {size} pixels, detail {detail}" for (size, detail), count in alike.items()],
-        "other": sum(not one.same for one in pictures if one.file is not None),
+        "other": sum(not picture.same for picture in pictures if picture.file is not None),
     }
 
 
@@ -266,9 +266,9 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
             read = Transcript(folder)
         except SpanLabError:
             continue  # what cannot be read is told by the report itself
-        one = {"session": read.session.name, "agent": str(read.session.info["agent"]), "href": "", "trial": "", "account": "", "problem": ""}
+        entry = {"session": read.session.name, "agent": str(read.session.info["agent"]), "href": "", "trial": "", "account": "", "problem": ""}
         try:
-            one["account"] = describe_account(read.account())
+            entry["account"] = describe_account(read.account())
             key = next((key for key in read.trials if read.finished(key)), None)
             if key is not None:
                 name = folder.resolve().name
@@ -276,10 +276,10 @@ def report_pages(data: Sequence[Path], report: Path) -> list[dict[str, str]]:
                 names.add(name)
                 path = report / "conversations" / f"{name}.html"
                 write_page(read, [key], path, os.path.relpath(report / "report.html", path.parent))
-                one |= {"href": f"conversations/{path.name}", "trial": key}
+                entry |= {"href": f"conversations/{path.name}", "trial": key}
         except SpanLabError as error:
-            one["problem"] = str(error)
-        pages.append(one)
+            entry["problem"] = str(error)
+        pages.append(entry)
     return pages
 
 

@@ -19,7 +19,7 @@ from ...core.errors import SpanLabError
 from ...core.json_values import as_object, as_tuple
 from ...paradigms import Answer, ResponseKind, Trial, compile_trial
 from ...stimuli import Stimulus
-from ..before_trials import Apart
+from ..before_trials import UnseenTrials
 from ..conduct import SessionLedger
 from ..record.reader import is_practice, trial_key
 from ..session import Session, planned_as_begun, same_trials
@@ -138,7 +138,7 @@ class Transcript:
         self._lines_of: dict[str, list[Mapping[str, Any]]] = {}
         for line in self._lines:
             self._lines_of.setdefault(line["trial"], []).append(line)
-        self._apart: Apart | None = None
+        self._apart: UnseenTrials | None = None
         try:
             self._settings: ChatSettings | None = ChatSettings.of_session(self.session.info)
         except SpanLabError:
@@ -214,7 +214,7 @@ class Transcript:
         if not count:
             return {}
         if self._apart is None:
-            self._apart = Apart(self.session.paradigm, info["generator"], self.session.seed, planned_as_begun(self.folder).may_come)
+            self._apart = UnseenTrials(self.session.paradigm, info["generator"], self.session.seed, planned_as_begun(self.folder).may_come)
         examples = self._apart.examples(start["levels"], count)
         return {example.name: [percept.for_machine.stimulus for percept in example.percepts] for example in examples}
 
@@ -225,13 +225,13 @@ class Transcript:
         form = response_format(drawn.questions[ask - 1].kind, self._settings)
         return {**self._settings.sampling(), **({} if form is None else {"response_format": form})}
 
-    def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Stimulus], list[_Asked]]:
+    def _compiled(self, start: Mapping[str, Any], steps: Mapping[int, Mapping[str, Any]], key: str) -> tuple[list[Stimulus], list[_AskedQuestion]]:
         trial: Trial = compile_trial(self.session.paradigm, start["levels"], start["seed"], self.session.info["generator"], self._draws.get(key))
         shown = [
             step.shown_after(steps.get(step.index + 1, {}).get("feedback", "missed")).for_machine.stimulus for step in trial.steps if step.percept.model_step
         ]
         questions = [
-            _Asked(step.percept.ask.kind, step.truth.answer, steps.get(step.index + 1, {}))
+            _AskedQuestion(step.percept.ask.kind, step.truth.answer, steps.get(step.index + 1, {}))
             for step in trial.steps
             if step.percept.ask is not None and step.percept.model_step
         ]
@@ -259,7 +259,7 @@ def _mark(event: Mapping[str, Any]) -> Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedQuestion:
     """A question, its answer, and the record of what was answered."""
 
     kind: ResponseKind
@@ -289,7 +289,7 @@ class _Asked:
 class _Drawer:
     """Draws the pictures of a trial anew."""
 
-    def __init__(self, shown: Sequence[Stimulus], questions: Sequence[_Asked], examples: Mapping[str, Sequence[Stimulus]] | None = None) -> None:
+    def __init__(self, shown: Sequence[Stimulus], questions: Sequence[_AskedQuestion], examples: Mapping[str, Sequence[Stimulus]] | None = None) -> None:
         self._shown = {"": shown, **(examples or {})}
         self.questions = questions
 

@@ -48,10 +48,8 @@ def _contents(x: tuple[int, int], y: tuple[int, int]) -> Iterator[tuple[Primitiv
         left, top = x[0] + 1 + 5 * (cell % 3), y[0] + 1 + 5 * (cell // 3)
         yield green, Rectangle(left, top, left + 3, top + 3, COLOURS["red"])
     for steps in STEPS.values():
-        (x0, x1), (y0, y1) = (
-            (first + 3, first + 12) if step > 0 else (first + 12, first + 3) if step < 0 else (middle, middle)
-            for (first, middle), step in zip((x, y), steps, strict=True)
-        )
+        ends = ({1: (first + 3, first + 12), -1: (first + 12, first + 3), 0: (middle, middle)} for first, middle in (x, y))
+        (x0, x1), (y0, y1) = (of_step[step] for of_step, step in zip(ends, steps, strict=True))
         yield green, Arrow(x0, y0, x1, y1, COLOURS["ink"])
     yield (red,)
 

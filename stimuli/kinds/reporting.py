@@ -41,7 +41,7 @@ def _in_order(value: tuple[int, ...]) -> tuple[int, ...]:
 def _eight(value: tuple[object, ...]) -> tuple[object, ...]:
     if len(value) != PLACES:
         raise ValueError(f"expected eight places, with null for empty ones; found {len(value)}")
-    if all(one is None for one in value):
+    if all(angle is None for angle in value):
         raise ValueError("at least one of the places must hold something; an empty screen is a 'blank'")
     return value
 

@@ -37,7 +37,7 @@ def _read(value: Any) -> Any:
     try:
         return cls.model_validate(dict(parameters))
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}".removeprefix(": ") for one in error.errors())
+        problems = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Value error, ')}".removeprefix(": ") for fault in error.errors())
         raise ValueError(f"'{name}': {problems}") from None
 
 

@@ -15,15 +15,15 @@ from spanlab.analysis.data.loading import COLUMNS as LOADED
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms.language.timeline import LIST_COLUMNS, WHOLE_COLUMNS
 from spanlab.sessions.record.columns import COLUMNS, ORDER, OWN_COLUMNS, TrialTiming
-from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, Shown, TrialStart
+from spanlab.sessions.record.events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from spanlab.sessions.record.marking import Holds, InTable, columns_of, fields_of
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.session_files import event_damage, session_damage
-from spanlab.sessions.record.session_info import Adaptive, CompactPlan, Keys, Parts, Planned, SessionInfo
+from spanlab.sessions.record.session_info import CompactPlan, Keys, Parts, PlanEntry, SessionInfo, StaircasePlan
 from spanlab.sessions.record.writer import Recorder
 
-SOURCES = (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, Shown, TrialTiming)
-MODELS = (*get_args(Event), *SOURCES, Adaptive, CompactPlan, Keys, Parts, Planned)
+SOURCES = (SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming)
+MODELS = (*get_args(Event), *SOURCES, StaircasePlan, CompactPlan, Keys, Parts, PlanEntry)
 START: dict[str, Any] = {
     **{"event": "trial_start", "trial": "1", "attempt": 1, "block": 1, "practice": False, "levels": {}, "seed": 1, "trial_id": "a"},
     **{"set_size": 1, "list_length": None, "started_at": ""},

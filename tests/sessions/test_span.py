@@ -22,13 +22,13 @@ from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import SerialOrder
 from spanlab.sessions import Request, Runner, Session, begin, complete, read_responses, read_session, reopen, same_trials
 from spanlab.sessions.record.reader import read_events, staircase_of, trials_left
-from spanlab.sessions.record.staircase import Rule, Staircase
+from spanlab.sessions.record.staircase import Staircase, StaircaseRule
 
 LADDER = tuple(range(1, 13))
 
 
-def rule(**other: Any) -> Rule:
-    return Rule(
+def rule(**other: Any) -> StaircaseRule:
+    return StaircaseRule(
         **{
             **{"factor": "list_length", "stairs": LADDER, "start": 3, "up_after": 2, "down_after": 1, "trials": 200},
             **{"reversals": None, "share": 1.0, "leave_out": 2},
@@ -290,7 +290,7 @@ def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def span_test(**other: Any) -> Staircase:
-    return Staircase.begin(Rule(**{"factor": "list_length", "stairs": LADDER, "start": 3, "trials": 200, "share": 1.0, "rule": "span", **other}))
+    return Staircase.begin(StaircaseRule(**{"factor": "list_length", "stairs": LADDER, "start": 3, "trials": 200, "share": 1.0, "rule": "span", **other}))
 
 
 @given(st.lists(st.booleans(), max_size=60), st.integers(1, 4), st.integers(1, 4))

@@ -35,7 +35,7 @@ _MOST_PIXELS = 2**21
 _CHUNK = 256
 
 
-class _Numbers(dict[Hashable, int]):
+class _Numbering(dict[Hashable, int]):
     """Numbers shapes as they come."""
 
     def __missing__(self, shape: Hashable) -> int:
@@ -52,7 +52,7 @@ class Sprites:
         self._forget()
 
     def _forget(self) -> None:
-        self._numbers = _Numbers()
+        self._numbers = _Numbering()
         #: for each shape, the first and last x and y at which it is away from all edges
         self._inner = np.zeros((0, 2, 2), np.int64)
         #: number of the picture of (shape, x, y), in one integer

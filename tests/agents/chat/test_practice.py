@@ -23,7 +23,7 @@ from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_sessio
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import COLUMNS, Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
-from spanlab.sessions.before_trials import Apart, list_of
+from spanlab.sessions.before_trials import UnseenTrials, list_of
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.transcript_file import read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
@@ -242,7 +242,7 @@ def test_of_practice_nothing_is_told_but_the_verdicts(tmp_path: Path, monkeypatc
 def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> None:
     plan = plan_session(CD, seed=4, trials=60, design=SessionDesign())
     own = {list_of(planned.compile(CD, "corrected")) for planned in plan}
-    apart = Apart(CD, "corrected", 4, plan)
+    apart = UnseenTrials(CD, "corrected", 4, plan)
     shown = plan[0]
     assert apart.practice(replace(shown, practice=True)).seed != shown.seed, "a trial with a list of the session's own gives way to another"
     examples = apart.examples(plan[0].levels, 5)
@@ -251,7 +251,7 @@ def test_no_practice_trial_and_no_example_has_a_list_of_the_sessions_own() -> No
     assert own.isdisjoint(words_of)
     assert not apart.shared
     few = plan_session(VSR, seed=4, levels={"list_length": [2]}, trials=80, design=SessionDesign())
-    scarce = Apart(VSR, "corrected", 4, few)
+    scarce = UnseenTrials(VSR, "corrected", 4, few)
     _ = scarce.examples(few[0].levels, 3)
     assert all("example" in one for one in scarce.shared), "where there are too few it is said"
 
