@@ -11,7 +11,7 @@ from ..core.locale import FALLBACK
 from ..core.locale import languages as spoken
 from ..core.registry import nearest
 from ..stimuli import Stimulus
-from ..stimuli.kinds.lettering import TextLines
+from ..stimuli.kinds.lettering import Lines
 from ..stimuli.kinds.sounds import ShownSound
 from .language.diagnostics import listed
 from .language.expressions import varies
@@ -25,8 +25,8 @@ Words = Mapping[str, str]
 
 def translated(stimulus: Stimulus, words: Words) -> Stimulus:
     """A stimulus as people see it whose language has these words: a text among them is replaced, and everything else is as it was."""
-    if isinstance(stimulus, TextLines) and stimulus.text in words:
-        return TextLines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
+    if isinstance(stimulus, Lines) and stimulus.text in words:
+        return Lines.model_validate({**stimulus.model_dump(), "text": words[stimulus.text]})
     if isinstance(stimulus, ShownSound) and (visual := translated(stimulus.visual, words)) is not stimulus.visual:
         return stimulus.model_copy(update={"visual": visual})
     return stimulus

@@ -82,7 +82,7 @@ class Letter(Stimulus):
 
 
 @STIMULI.register
-class TextLines(Stimulus):
+class Lines(Stimulus):
     """Text of one or several lines, centred: instructions and feedback. Long lines are broken; a text that is too long is made smaller."""
 
     name: ClassVar[str] = "text"

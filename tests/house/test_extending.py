@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -58,16 +59,18 @@ def test_every_part_is_as_short_as_the_documents_say() -> None:
 
 
 @pytest.fixture
-def rings(monkeypatch: pytest.MonkeyPatch) -> Path:
+def rings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The paradigm of the package, with its parts known while a test runs."""
     monkeypatch.syspath_prepend(PLUGIN)
     from spanlab_example.count import Count  # type: ignore[import-not-found]
     from spanlab_example.gap_ring import GapRing  # type: ignore[import-not-found]
 
-    for registry, part in ((STIMULI, GapRing), (RESPONSES, Count)):
-        monkeypatch.setattr(registry, "_known", {**registry._known})
+    parts = ((STIMULI, GapRing), (RESPONSES, Count))
+    for registry, part in parts:
         registry.register(part)
-    return PLUGIN / "rings.yaml"
+    yield PLUGIN / "rings.yaml"
+    for registry, part in parts:  # others that the test was the first to ask for stay
+        del registry._known[part.name]
 
 
 def test_the_stimulus_is_seen_and_the_response_kind_read(rings: Path) -> None:

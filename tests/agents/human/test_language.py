@@ -37,7 +37,7 @@ from spanlab.paradigms import (
 )
 from spanlab.sessions import Request, Runner, begin, read_responses
 from spanlab.sessions.key_mapping import KeySetting, key_request
-from spanlab.stimuli.kinds.lettering import TextLines
+from spanlab.stimuli.kinds.lettering import Lines
 from spanlab.stimuli.kinds.plain import Blank
 
 GERMAN = {"correct": "richtig", "wrong": "falsch", "no answer": "keine Antwort"}
@@ -69,7 +69,7 @@ class Seeing:
 
 
 def texts(displays: Any) -> set[str]:
-    return {display.stimulus.text for display in displays if isinstance(display.stimulus, TextLines)}
+    return {display.stimulus.text for display in displays if isinstance(display.stimulus, Lines)}
 
 
 async def _shown(paradigm: Paradigm, words: dict[str, str]) -> Seeing:
