@@ -7,6 +7,8 @@ import functools
 import importlib
 import re
 import runpy
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -306,6 +308,45 @@ def test_what_to_touch_is_there_and_little() -> None:
         named = set(re.findall(r"`((?:\w+/)+(?:[\w.]+)?)`", places))
         assert len(named) <= 3, addition
         assert not [place for place in named if not (ROOT / place).exists()], addition
+
+
+def reading() -> list[tuple[str, str, str]]:
+    """Number, file and question of each row of the guided reading."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| (\d+) \| \[`([^`]+)`\]\(\.\./(?:[^)]+)\) \| ([^|]+) \|$", text, re.MULTILINE)
+
+
+def test_the_reading_leads_from_a_paradigm_to_a_curve_in_ten_files() -> None:
+    rows = reading()
+    assert [int(number) for number, _, _ in rows] == list(range(1, 11))
+    files = [file for _, file, _ in rows]
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert [file for file in files if f"[`{file}`](../{file})" not in text or not (ROOT / file).is_file()] == []
+    assert (files[0], files[-1].split("/")[0]) == ("paradigms/library/vsr.yaml", "analysis")
+    assert [question for _, _, question in rows if not question.endswith("?")] == []
+    # an afternoon: what has to be read is not longer than a long paper
+    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) < 3500
+
+
+@pytest.mark.slow
+def test_the_files_of_the_reading_lie_on_the_way() -> None:
+    """Functions of each run between the paradigm and the figure; what a file only declares is used there."""
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "way.py"), "--files"], capture_output=True, text=True, check=True)
+    met = {line.split()[1] for line in done.stdout.splitlines()[:-1]}
+    declaring = {"paradigms/library/vsr.yaml", "analysis/effects/registry.py"}
+    assert {file for _, file, _ in reading()} - declaring <= met
+
+
+def test_decisions_are_five_lines_and_listed() -> None:
+    """The title, an empty line, and what was decided: a line each for the decision, what was rejected and why, and the price."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert len(files) > 10
+    for file in files:
+        title, empty, *lines = file.read_text(encoding="utf-8").splitlines()
+        assert f"[{title.removeprefix('# ')}](decisions/{file.name})" in page, file.name
+        assert (empty, len(lines)) == ("", 4), file.name
+        assert [line for line in lines if len(line) > 170] == [], file.name
 
 
 def test_where_to_look_is_there() -> None:
