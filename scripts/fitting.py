@@ -1,13 +1,17 @@
 """Measures how the parameters of cognitive models come back, how often their intervals hold them, and which models are told apart; for docs/fitting.md.
 
-python scripts/fitting.py            rewrites the tables between its markers (about half an hour)
-python scripts/fitting.py report     only prints those of one kind of answers
+python scripts/fitting.py measure -o runs/fitting            all kinds of answers; continues where it was stopped (hours on one core)
+python scripts/fitting.py measure report -o runs/fitting     those of one kind
+python scripts/fitting.py write -o runs/fitting              rewrites the tables of docs/fitting.md
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +21,15 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers" / "data"))
 
 from fitting_designs import design  # noqa: E402
 
-from spanlab.extensions.fitting.comparing import Fitted, Recovery, recover  # noqa: E402
+from spanlab.extensions.fitting.comparing import Fitted, Recovery, Refit, refit  # noqa: E402
 from spanlab.extensions.fitting.likelihood import Fit, Space, single_thread  # noqa: E402
 from spanlab.extensions.fitting.models import Model, models_named  # noqa: E402
 from spanlab.extensions.fitting.reading import Answerer  # noqa: E402
 from spanlab.extensions.fitting.trials import Kind  # noqa: E402
 
 SIZES = (100, 300, 1000)
-SIMULATED = 60
+#: Answerers that are simulated from each model at each size: fewer where a likelihood takes long.
+SIMULATED = {"report": 50, "report with swaps": 30, "change": 60, "detection": 200, "detection with ratings": 120, "order": 200}
 #: Models that are held against one another: their kind of answers, how many different ones there are, and their names.
 GROUPS: dict[str, tuple[Kind, int, tuple[str, ...]]] = {
     "report": ("report", 2, ("slots", "slots-averaging", "resource", "vp")),
@@ -37,51 +42,103 @@ GROUPS: dict[str, tuple[Kind, int, tuple[str, ...]]] = {
 BEGIN, END = "<!-- measured by scripts/fitting.py -->\n", "<!-- end of what scripts/fitting.py measured -->\n"
 
 
-def planted(models: Sequence[Model], kind: Kind, levels: int, size: int, number: int) -> list[Fitted]:
-    """The models with parameters drawn from their priors, as if these had been fitted to somebody."""
+def planted(model: Model, kind: Kind, levels: int, size: int, number: int) -> Fitted:
+    """A model with parameters drawn from its prior, as if these had been fitted to somebody."""
     trials, random = design(kind, size, number, levels), np.random.RandomState([9, number])
-    answerer, fits = Answerer(kind, f"P{number}", True, trials), []
-    for model in models:
-        space = Space.of(model, trials)
-        lower, upper = (np.array(side) for side in zip(*space.bounds, strict=True))
-        at = np.clip([p.to_scale(p.typical) + p.spread * random.normal() for p, _ in space.places], lower, upper)
-        fits.append(Fitted(answerer, Fit(model, space, at, 0.0, len(trials)), {}, np.zeros(len(trials))))
-    return fits
+    space = Space.of(model, trials)
+    lower, upper = (np.array(side) for side in zip(*space.bounds, strict=True))
+    at = np.clip([p.to_scale(p.typical) + p.spread * random.normal() for p, _ in space.places], lower, upper)
+    return Fitted(Answerer(kind, f"P{number}", True, trials), Fit(model, space, at, 0.0, len(trials)), {}, np.zeros(len(trials)))
 
 
-def measured(kind: Kind, levels: int, names: Sequence[str], size: int) -> Recovery:
+def stored(file: Path) -> dict[tuple[str, int, int], Refit]:
+    """The simulated answerers that a file holds, by model, size and number; a line that an interruption cut off is left out."""
+    found = {}
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        again = row["refit"]
+        values = {name: tuple(numbers) for name, numbers in again["parameters"].items()}
+        found[again["model"], row["size"], row["number"]] = Refit(again["model"], tuple(again["aicc"]), values)
+    return found
+
+
+def measure(folder: Path, group: str) -> None:
+    """Simulate and refit the answerers of a group that its file lacks, one line for each."""
+    kind, levels, names = GROUPS[group]
     models = [model for name in names for model in models_named(name, kind)]
-    return recover([planted(models, kind, levels, size, number) for number in range(SIMULATED)], SIMULATED, seed=size, coverage=True)
+    file = folder / f"{group.replace(' ', '-')}.jsonl"
+    there = stored(file)
+    with file.open("a", encoding="utf-8") as lines:
+        for number in range(SIMULATED[group]):
+            for size in SIZES:
+                for at, model in enumerate(models):
+                    if (model.name, size, number) not in there:
+                        again = refit(models, planted(model, kind, levels, size, number), np.random.RandomState([size, at, number]), coverage=True)
+                        lines.write(json.dumps({"size": size, "number": number, "refit": asdict(again)}) + "\n")
+                        lines.flush()
 
 
-def tables(kind: str) -> str:
-    """The tables of a kind of answers."""
-    of, levels, names = GROUPS[kind]
-    sizes = {size: measured(of, levels, names, size) for size in SIZES}
+def recoveries(folder: Path, group: str) -> dict[int, Recovery]:
+    """The recovery at each size, from the answerers that were simulated of every model."""
+    names = GROUPS[group][2]
+    there = stored(folder / f"{group.replace(' ', '-')}.jsonl")
+    whole = [number for number in range(SIMULATED[group]) if all((name, size, number) in there for name in names for size in SIZES)]
+    if not whole:
+        raise SystemExit(f"{group}: nothing is measured yet")
+    return {size: Recovery.of(names, [there[name, size, number] for name in names for number in whole]) for size in SIZES}
+
+
+def tables(folder: Path, group: str) -> str:
+    """The tables of a group."""
+    names = GROUPS[group][2]
+    sizes = recoveries(folder, group)
+    simulated = next(iter(sizes.values())).aicc.shape[1]
     head = "| model | parameter |" + "".join(f" r, {size} | median error | coverage |" for size in SIZES)
-    lines = [f"### {kind[0].upper()}{kind[1:]}", "", head, "| --- " * (2 + 3 * len(SIZES)) + "|"]
+    lines = [f"### {group[0].upper()}{group[1:]}", "", f"{simulated} simulated answerers of each model and size.", ""]
+    lines += [head, "| --- " * (2 + 3 * len(SIZES)) + "|"]
     for rows in zip(*(recovery.parameters for recovery in sizes.values()), strict=True):
         cells = "".join(f" {row.correlation:.2f} | {row.error:.2g} | {row.coverage:.0%} |" for row in rows)
         lines.append(f"| `{rows[0].model}` | `{rows[0].parameter}` |{cells}")
-    shares = {size: np.mean([row.coverage for row in recovery.parameters]) for size, recovery in sizes.items()}
-    lines += ["", "All intervals: " + ", ".join(f"{share:.1%} at {size} answers" for size, share in shares.items()) + ".", ""]
-    lines += ["| simulated from |" + "".join(f" taken for `{name}` |" for name in names), "| --- " * (1 + len(names)) + "|"]
+    lines += ["", "Share of all intervals that hold the planted value:", ""]
+    lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES), "| --- " * (1 + len(SIZES)) + "|"]
+    lines += [f"| `{name}` |" + "".join(f" {covered(recovery, name):.1%} |" for recovery in sizes.values()) for name in names]
+    lines += ["", "| simulated from |" + "".join(f" taken for `{name}` |" for name in names), "| --- " * (1 + len(names)) + "|"]
     for at, name in enumerate(names):
         cells = [" / ".join(f"{recovery.confusion()[at, other]:.0%}" for recovery in sizes.values()) for other in range(len(names))]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", ""])
 
 
-def main() -> None:
-    with single_thread():
-        if sys.argv[1:]:
-            print("\n".join(tables(kind) for kind in sys.argv[1:]))
-            return
-        made = "\n".join(tables(kind) for kind in GROUPS)
+def covered(recovery: Recovery, name: str) -> float:
+    """The share of a model's intervals that hold the planted value."""
+    return float(np.mean([row.coverage for row in recovery.parameters if row.model == name]))
+
+
+def write(folder: Path) -> None:
+    """Rewrite the tables of the page."""
+    made = "\n".join(tables(folder, group) for group in GROUPS)
     page = ROOT / "docs" / "fitting.md"
     text = page.read_text(encoding="utf-8")
     before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
     page.write_text(f"{before}\n{made}{after}", encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("do", choices=["measure", "write"])
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help="kinds of answers; all when not given")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="folder of what was measured")
+    chosen = parser.parse_args(arguments)
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    if chosen.do == "write":
+        write(chosen.output)
+        return
+    with single_thread():
+        for group in chosen.groups or GROUPS:
+            measure(chosen.output, group)
 
 
 if __name__ == "__main__":

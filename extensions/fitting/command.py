@@ -15,6 +15,8 @@ from spanlab.core import SpanLabError
 if TYPE_CHECKING:
     from .study import Study
 
+#: What stands above the table of model selection.
+SELECTION = "How frequent the models are among people (Bayesian model selection; log evidence: minus half the BIC)"
 #: Answerers whose fits are printed one by one; of more the middle half.
 _MOST = 8
 
@@ -25,6 +27,7 @@ def fit(
     paradigm: Annotated[str, typer.Option("--paradigm", help="this paradigm of the data alone", metavar="NAME")] = "",
     simulated: Annotated[int, typer.Option("--simulated", help="answerers that are simulated from each model, to see what the design can tell", min=10)] = 40,
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation and of what is held out", min=0)] = 1,
+    workers: Annotated[int | None, typer.Option("--workers", help="share the work among this many processes", min=1, max=10_000)] = None,
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
@@ -50,7 +53,7 @@ def fit(
     studies: list[Study] = []
     for name in dict.fromkeys(one.paradigm for one in everybody):
         with progress_bar(f"fits of {name}") as tell:
-            studies.append(study([one for one in everybody if one.paradigm == name], model or [], simulated, seed, tell))
+            studies.append(study([one for one in everybody if one.paradigm == name], model or [], simulated, seed, tell, workers))
         show(studies[-1])
     if output is not None:
         from .page import write
@@ -66,6 +69,10 @@ def show(fitted: Study) -> None:
     print_table(*fitted.criteria_table(_MOST))
     print("\nWhat these answers say of the models (held-out answers)\n")
     print(*fitted.predictions(), sep="\n")
+    head, rows = fitted.selection_table()
+    if rows:
+        print(f"\n{SELECTION}\n")
+        print_table(head, rows)
     print(f"\nWhat this design can tell ({fitted.recovery.aicc.shape[1]} answerers simulated from each fitted model, and fitted again)\n")
     print_table(*fitted.recovery_table())
     print()

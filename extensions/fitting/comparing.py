@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from spanlab.analysis.data import plural
 from spanlab.core import VerdictRule
 
-from .likelihood import Fit, fit, folds, held_out, limits
+from .likelihood import Fit, fit, folds, held_out, holds, limits, single_thread
 from .models import Model
 from .reading import Answerer
 
@@ -64,6 +66,23 @@ class Fitted:
 
 
 @dataclass(frozen=True)
+class Refit:
+    """A simulated answerer, fitted again.
+
+    Parameters
+    ----------
+    model : name of the model that it was simulated from
+    aicc : its AICc under each model
+    parameters : of each parameter the planted and the fitted value on the scale of the search, both in its unit, and whether its interval holds
+        the planted one (1 or 0; NaN where there is no interval)
+    """
+
+    model: str
+    aicc: tuple[float, ...]
+    parameters: Mapping[str, tuple[float, float, float, float, float]]
+
+
+@dataclass(frozen=True)
 class Recovered:
     """How a parameter comes back: correlation of planted and fitted values on the scale of the search (NaN where all were alike), median difference and median
     size of differences in the parameter's unit, and the share of simulated answerers whose interval holds the planted value (NaN where there are none)."""
@@ -91,6 +110,13 @@ class Recovery:
     parameters: tuple[Recovered, ...]
     aicc: np.ndarray
 
+    @classmethod
+    def of(cls, names: Sequence[str], refits: Sequence[Refit]) -> Recovery:
+        """The recovery that simulated answerers show: as many of each model."""
+        own = {name: [one for one in refits if one.model == name] for name in names}
+        parameters = tuple(row for name in names for row in _recovered(name, own[name]))
+        return cls(tuple(names), parameters, np.array([[one.aicc for one in own[name]] for name in names]))
+
     def confusion(self) -> np.ndarray:
         """Shares of the simulated answerers of each model (rows) that are taken for each model (columns)."""
         best = self.aicc.argmin(2)
@@ -111,8 +137,25 @@ def fit_all(models: Sequence[Model], answerer: Answerer, seed: int) -> list[Fitt
     return fitted
 
 
+def fit_job(shared: tuple[Sequence[Model], int], answerer: Answerer) -> list[Fitted]:
+    """:func:`fit_all`, as work that can be shared out: models and seed, and an answerer."""
+    with single_thread():
+        return fit_all(shared[0], answerer, shared[1])
+
+
+def alone(work: Callable[[Any, Any], Any], shared: Callable[[], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Do jobs one after the other: what a pool of workers does together."""
+    ready = shared()
+    yield from ((number, work(ready, job)) for number, job in enumerate(jobs))
+
+
 def recover(
-    fitted: Sequence[Sequence[Fitted]], simulated: int, seed: int, tell: Callable[[int, int], None] = lambda done, total: None, coverage: bool = False
+    fitted: Sequence[Sequence[Fitted]],
+    simulated: int,
+    seed: int,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+    coverage: bool = False,
+    each: Callable[..., Iterator[tuple[int, Any]]] = alone,
 ) -> Recovery:
     """Simulate the fitted design from the fitted parameters, and fit all models again.
 
@@ -121,21 +164,43 @@ def recover(
     fitted : for each answerer the fits of the same models
     simulated : how many answerers are simulated from each model; the fitted ones are taken in turn
     coverage : whether simulated answerers get intervals, too
+    each : does the jobs, as a pool of workers does
     """
     models = [one.fit.model for one in fitted[0]]
-    aicc = np.empty((len(models), simulated, len(models)))
-    recovered: list[Recovered] = []
-    for at, model in enumerate(models):
-        sources = [fitted[number][at] for number in _turns(len(fitted), simulated)]
-        again: list[tuple[Fit, Fit, dict[str, tuple[float, float]]]] = []
-        for number, source in enumerate(sources):
-            answers = source.fit.simulate(source.answerer.trials, np.random.RandomState([seed, at, number]))
-            fits = [fit(other, answers) for other in models]
-            aicc[at, number] = [one.aicc for one in fits]
-            again.append((source.fit, fits[at], limits(fits[at], answers) if coverage else {}))
-            tell(at * simulated + number + 1, len(models) * simulated)
-        recovered += _recovered(model.name, again)
-    return Recovery(tuple(model.name for model in models), tuple(recovered), aicc)
+    turns = list(enumerate(_turns(len(fitted), simulated)))
+    jobs = [(fitted[turn][at], (seed, at, number)) for at in range(len(models)) for number, turn in turns]
+    refits: dict[int, Refit] = {}
+    for number, again in each(_refit_job, partial(tuple, (models, coverage)), jobs):
+        refits[number] = again
+        tell(len(refits), len(jobs))
+    return Recovery.of([model.name for model in models], [refits[number] for number in range(len(jobs))])
+
+
+def _refit_job(shared: tuple[Sequence[Model], bool], job: tuple[Fitted, tuple[int, int, int]]) -> Refit:
+    with single_thread():
+        return refit(shared[0], job[0], np.random.RandomState(job[1]), shared[1])
+
+
+def refit(models: Sequence[Model], source: Fitted, random: np.random.RandomState, coverage: bool) -> Refit:
+    """Simulate the answers of a fitted model to the same questions, and fit all models to them.
+
+    Parameters
+    ----------
+    models : those that are fitted, the simulated one among them
+    source : what is simulated
+    coverage : whether parameters get intervals, too
+    """
+    answers = source.fit.simulate(source.answerer.trials, random)
+    fits = [fit(model, answers) for model in models]
+    again = next(one for one in fits if one.model.name == source.fit.model.name)
+    held = holds(again, answers, source.fit.values) if coverage else {}
+    parameters = {}
+    for place, name in enumerate(source.fit.space.names):
+        if name in again.space.names:
+            there = float(again.at[again.space.names.index(name)])
+            inside = float(held[name]) if held else math.nan
+            parameters[name] = (float(source.fit.at[place]), there, source.fit.values[name], again.values[name], inside)
+    return Refit(source.fit.model.name, tuple(one.aicc for one in fits), parameters)
 
 
 def _turns(answerers: int, simulated: int) -> list[int]:
@@ -143,15 +208,11 @@ def _turns(answerers: int, simulated: int) -> list[int]:
     return [number % answerers if simulated >= answerers else number * answerers // simulated for number in range(simulated)]
 
 
-def _recovered(model: str, again: Sequence[tuple[Fit, Fit, dict[str, tuple[float, float]]]]) -> list[Recovered]:
+def _recovered(model: str, refits: Sequence[Refit]) -> list[Recovered]:
     rows: dict[str, list[tuple[float, float, float, float, float]]] = {}
-    for planted, refit, ends in again:
-        for place, name in enumerate(planted.space.names):
-            if name in refit.space.names:
-                there = refit.space.names.index(name)
-                true, found = planted.values[name], refit.values[name]
-                inside = float(ends[name][0] <= true <= ends[name][1]) if ends else math.nan
-                rows.setdefault(name, []).append((planted.at[place], refit.at[there], true, found, inside))
+    for one in refits:
+        for name, values in one.parameters.items():
+            rows.setdefault(name, []).append(values)
     recovered = []
     for name, values in rows.items():
         table = np.array(values)

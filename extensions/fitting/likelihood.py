@@ -213,6 +213,18 @@ def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple
     return ends
 
 
+def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: float = LEVEL) -> dict[str, bool]:
+    """Whether the interval of each parameter holds a planted value: the same profiles as those of :func:`limits`, at one point instead of along them."""
+    likelihood = Likelihood(fitted.model, trials, fitted.space)
+    allowed = float(chi2.ppf(level, 1)) / 2
+    held = {}
+    for place, (name, (parameter, _)) in enumerate(zip(fitted.space.names, fitted.space.places, strict=True)):
+        start = fitted.at.copy()
+        start[place] = parameter.to_scale(planted[name])
+        held[name] = likelihood.lowest(start, place)[1] + fitted.log_likelihood <= allowed
+    return held
+
+
 def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed: float) -> float:
     """Where the profile has fallen by what is allowed: the square of the distance is nearly proportional to the fall."""
     middle, top = float(fitted.at[place]), -fitted.log_likelihood

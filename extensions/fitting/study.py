@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from spanlab.analysis.data import plural
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, open_pool
 
-from .comparing import Fitted, Recovery, fit_all, predicts, recover, tells
-from .likelihood import single_thread
+from .comparing import Fitted, Recovery, fit_job, predicts, recover, tells
 from .models import MODELS, Model, models_named
 from .reading import Answerer
+from .selection import select
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
@@ -92,6 +93,16 @@ class Study:
                     rows.append((name, same[0].fit.model.name, *(f"{number:.1f}" for number in (*sums, held))))
         return ("answerer", "model", "log likelihood", "AICc", "BIC", "held out"), rows
 
+    def selection_table(self) -> Table:
+        """How frequent each model is among people, by Bayesian model selection on the BIC; empty of one person or one model."""
+        people = [fits for fits in self.fitted if fits[0].answerer.person]
+        if len(people) < 2 or len(people[0]) < 2:
+            return (), []
+        found = select(np.array([[-one.fit.bic / 2 for one in fits] for fits in people]))
+        columns = zip(self.recovery.names, found.frequency, found.exceedance, found.protected, strict=True)
+        rows = [(name, f"{share:.0%}", f"{most:.3f}", f"{protected:.3f}", f"{found.equal:.3f}") for name, share, most, protected in columns]
+        return ("model", "expected share of people", "exceedance", "protected exceedance", "all equally frequent"), rows
+
     def recovery_table(self) -> Table:
         """How parameters come back."""
         rows = [
@@ -121,8 +132,22 @@ class Study:
         return [one.fit.agent() for one in self.fitted[0]]
 
 
-def study(everybody: Sequence[Answerer], names: Sequence[str], simulated: int, seed: int, tell: Callable[[int, int], None] = lambda done, total: None) -> Study:
+def study(
+    everybody: Sequence[Answerer],
+    names: Sequence[str],
+    simulated: int,
+    seed: int,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+    workers: int | None = None,
+) -> Study:
     """Fit models to everybody in a paradigm, and simulate what the design can tell.
+
+    Parameters
+    ----------
+    simulated : answerers that are simulated from each model
+    seed : of the simulation, and of what is held out
+    tell : gets how much is done, and how much there is
+    workers : processes that share the work; this one does it alone when not given
 
     Raises
     ------
@@ -138,13 +163,14 @@ def study(everybody: Sequence[Answerer], names: Sequence[str], simulated: int, s
         paradigm = everybody[0].paradigm
         raise SpanLabError(f"no model for the answers of {paradigm} ({kind}): --model takes {_fitting(everybody)}. {' '.join(notes)}".strip())
     total = len(everybody) + simulated * len(models)
-    fitted = []
-    with single_thread():
-        for number, answerer in enumerate(everybody):
-            fitted.append(tuple(fit_all(models, answerer, seed)))
-            tell(number + 1, total)
-        recovery = recover(fitted, simulated, seed, lambda done, _: tell(len(everybody) + done, total))
-    return Study(everybody[0].paradigm, tuple(fitted), recovery, tuple(notes))
+    fitted: dict[int, tuple[Fitted, ...]] = {}
+    with open_pool(workers) as pool:
+        for number, fits in pool.each(fit_job, partial(tuple, (models, seed)), everybody):
+            fitted[number] = tuple(fits)
+            tell(len(fitted), total)
+        in_order = [fitted[number] for number in range(len(everybody))]
+        recovery = recover(in_order, simulated, seed, lambda done, _: tell(len(everybody) + done, total), each=pool.each)
+    return Study(everybody[0].paradigm, tuple(in_order), recovery, tuple(notes))
 
 
 def _with_interval(one: Fitted, name: str) -> str:

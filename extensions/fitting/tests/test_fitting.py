@@ -16,10 +16,11 @@ from scipy.stats import chi2
 import spanlab
 from spanlab.analysis.data.loading import load
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.fitting.agent import Cognitive
-from spanlab.extensions.fitting.likelihood import FOLDS, Space, fit, folds, held_out, limits
+from spanlab.extensions.fitting.agent import Cognitive, Remembering
+from spanlab.extensions.fitting.likelihood import FOLDS, Space, fit, folds, held_out, holds, limits
 from spanlab.extensions.fitting.models import MODELS, Model, models_named
-from spanlab.extensions.fitting.reading import answerers, published
+from spanlab.extensions.fitting.reading import Answerer, answerers, published
+from spanlab.extensions.fitting.study import study
 from spanlab.extensions.fitting.trials import Trials, given_before, observed, stages
 
 
@@ -60,6 +61,20 @@ def test_an_interval_ends_where_the_profile_has_fallen_by_half_a_quantile() -> N
                 for value in np.linspace(0.7, 1.4, 281) * found.values[other]
             )
             assert found.log_likelihood - best == pytest.approx(chi2.ppf(0.95, 1) / 2, abs=0.06), name
+
+
+@pytest.mark.parametrize("name", ["slots", "sdt-shared", "m3"])
+def test_an_interval_holds_the_values_between_its_ends(name: str) -> None:
+    model = models_named(name)[0]
+    for seed in range(3):
+        trials, *_ = planted(model, model.kinds[0], 150, seed)
+        found = fit(model, trials)
+        for key, (low, high) in limits(found, trials).items():
+            near = [low + 0.1 * (found.values[key] - low), high - 0.1 * (high - found.values[key])]
+            far = [end - 0.1 * (found.values[key] - end) for end in (low, high)]
+            bounds = next((parameter.low, parameter.high) for place, (parameter, _) in zip(found.space.names, found.space.places, strict=True) if place == key)
+            assert all(holds(found, trials, found.values | {key: value})[key] for value in near)
+            assert not any(holds(found, trials, found.values | {key: value})[key] for value in far if bounds[0] < value < bounds[1])
 
 
 def _minus(model: Model, trials: Trials, values: dict[str, float]) -> float:
@@ -141,6 +156,31 @@ def test_an_agent_sees_percepts_alone(tmp_path: Path) -> None:
     assert result.responses["error"].astype(float).abs().min() < 10 < result.responses["error"].astype(float).abs().max()
 
 
+class Forbidden:
+    """A truth that nobody may look at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"an agent looked at the truth: {name}")
+
+
+@pytest.mark.parametrize(("paradigm", "agent"), [(paradigm, agent) for paradigm, agent, *_ in SESSIONS])
+def test_no_model_is_handed_the_truth_or_looks_at_it(paradigm: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner gives it none; and were it given one, its answers would be the same."""
+    handed: list[Any] = []
+    step = Remembering.step
+
+    async def watched(self: Remembering, percept: Any, truth: Any = None) -> Any:
+        handed.append(truth)
+        return await step(self, percept, Forbidden())  # type: ignore[arg-type]
+
+    plain = spanlab.replay(paradigm, agent=agent, trials=2, seed=4, data=tmp_path / "plain").responses
+    monkeypatch.setattr(Remembering, "step", watched)
+    again = spanlab.replay(paradigm, agent=agent, trials=2, seed=4, data=tmp_path / "again").responses
+    assert again["answer"].tolist() == plain["answer"].tolist()
+    assert handed
+    assert set(handed) == {None}
+
+
 @pytest.mark.parametrize(
     ("spec", "paradigm", "said"),
     [
@@ -216,3 +256,17 @@ def test_the_command_says_which_models_there_are(run: Run, options: tuple[str, .
     assert status == 1
     assert said in " ".join(complaint.split())
     assert "Traceback" not in complaint
+
+
+@pytest.mark.slow
+def test_workers_fit_as_one_process_does() -> None:
+    """And people get the table of model selection, which one person or one model has not."""
+    random = np.random.RandomState(1)
+    people = [Answerer("planted", f"P{n}", True, (trials := design("detection", 60, n)).answered(random.randint(0, 2, len(trials)))) for n in range(3)]
+    alone, shared = (study(people, ["sdt-shared", "threshold"], 10, 1, workers=workers) for workers in (None, 2))
+    assert alone.rows() == shared.rows()
+    np.testing.assert_array_equal(alone.recovery.aicc, shared.recovery.aicc)
+    head, rows = alone.selection_table()
+    assert [row[0] for row in rows] == ["sdt-shared", "threshold"]
+    assert head[3] == "protected exceedance"
+    assert study(people[:1], ["sdt-shared", "threshold"], 10, 1).selection_table() == ((), [])

@@ -250,14 +250,14 @@ def test_one_command_trains_what_is_missing_and_makes_the_page(tmp_path: Path, r
     assert len(list((tmp_path / "page" / "data" / "32-trials-seed-1").iterdir())) == len(sessions) + 1
 
 
-def untrained(path: Path, seed: int) -> Path:
-    """A checkpoint of LSTM-96 of the benchmark before it has learned anything."""
+def untrained(path: Path, seed: int, hidden: int = 96) -> Path:
+    """A checkpoint of an LSTM of the benchmark before it has learned anything."""
     from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, save
     from spanlab.agents.network.checkpoints_io.published import worm_tasks
     from spanlab.agents.network.models import build
     from spanlab.agents.network.settings import model_settings
 
-    network = build(model_settings(encoder="worm", architecture="lstm", hidden=96), worm_tasks(), seed)
+    network = build(model_settings(encoder="worm", architecture="lstm", hidden=hidden), worm_tasks(), seed)
     save(path, network, "mine", TrainedOn(paradigms={}, levels={}, steps=0, trials={}, config=""))
     return path
 
@@ -268,13 +268,13 @@ def test_no_score_of_a_random_network_is_the_same(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     trials, verdicts = {"vsr": 24, "vir": 24, "cs": 12, "smu": 24, "vsrec": 24, "cd": 36}, Counter[str]()
     for seed in range(100):
-        network = untrained(tmp_path / f"{seed}.pt", seed)
+        network = untrained(tmp_path / f"{seed}.pt", seed, hidden=256)
         folders = [
             replay(name, f"network:{network}", trials=many, seed=seed, data=tmp_path / str(seed), say=lambda _: None).folder for name, many in trials.items()
         ]
         rows = worm.network_scores(folders, []).rows
         assert len(rows) == 13
-        assert all("LSTM-96" in row.what[2] for row in rows)
+        assert all("LSTM-256" in row.what[2] for row in rows)
         verdicts.update(row.verdict for row in rows)
         network.unlink()
     assert verdicts["same"] == 0, verdicts
