@@ -82,13 +82,11 @@ def measure(folder: Path, group: str) -> None:
 
 
 def recoveries(folder: Path, group: str) -> dict[int, Recovery]:
-    """The recovery at each size, from the answerers that were simulated of every model."""
+    """The recovery at each size, from the answerers that were simulated of every model; empty where there are none yet."""
     names = GROUPS[group][2]
     there = stored(folder / f"{group.replace(' ', '-')}.jsonl")
     whole = [number for number in range(SIMULATED[group]) if all((name, size, number) in there for name in names for size in SIZES)]
-    if not whole:
-        raise SystemExit(f"{group}: nothing is measured yet")
-    return {size: Recovery.of(names, [there[name, size, number] for name in names for number in whole]) for size in SIZES}
+    return {size: Recovery.of(names, [there[name, size, number] for name in names for number in whole]) for size in SIZES if whole}
 
 
 def tables(folder: Path, group: str) -> str:
@@ -102,9 +100,9 @@ def tables(folder: Path, group: str) -> str:
     for rows in zip(*(recovery.parameters for recovery in sizes.values()), strict=True):
         cells = "".join(f" {row.correlation:.2f} | {row.error:.2g} | {row.coverage:.0%} |" for row in rows)
         lines.append(f"| `{rows[0].model}` | `{rows[0].parameter}` |{cells}")
-    lines += ["", "Share of all intervals that hold the planted value:", ""]
-    lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES), "| --- " * (1 + len(SIZES)) + "|"]
-    lines += [f"| `{name}` |" + "".join(f" {covered(recovery, name):.1%} |" for recovery in sizes.values()) for name in names]
+    lines += ["", "Share of all intervals of a model that hold the planted value, with its standard error over answerers:", ""]
+    lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES) + " all |", "| --- " * (2 + len(SIZES)) + "|"]
+    lines += [f"| `{name}` |" + "".join(f" {covered(folder, group, name, some)} |" for some in (*((size,) for size in SIZES), SIZES)) for name in names]
     lines += ["", "| simulated from |" + "".join(f" taken for `{name}` |" for name in names), "| --- " * (1 + len(names)) + "|"]
     for at, name in enumerate(names):
         cells = [" / ".join(f"{recovery.confusion()[at, other]:.0%}" for recovery in sizes.values()) for other in range(len(names))]
@@ -112,18 +110,21 @@ def tables(folder: Path, group: str) -> str:
     return "\n".join([*lines, "", ""])
 
 
-def covered(recovery: Recovery, name: str) -> float:
-    """The share of a model's intervals that hold the planted value."""
-    return float(np.mean([row.coverage for row in recovery.parameters if row.model == name]))
+def covered(folder: Path, group: str, name: str, sizes: Sequence[int]) -> str:
+    """The share of a model's intervals that hold the planted value, and its standard error: answerers are independent, their parameters are not."""
+    refits = [one for (model, size, _), one in stored(folder / f"{group.replace(' ', '-')}.jsonl").items() if model == name and size in sizes]
+    shares = np.array([np.mean([values[4] for values in one.parameters.values()]) for one in refits])
+    return f"{shares.mean():.1%} ± {shares.std(ddof=1) / len(shares) ** 0.5:.1%}"
 
 
 def write(folder: Path) -> None:
-    """Rewrite the tables of the page."""
-    made = "\n".join(tables(folder, group) for group in GROUPS)
+    """Rewrite the tables of the page; those of kinds of answers that were not measured stay as they are."""
     page = ROOT / "docs" / "fitting.md"
     text = page.read_text(encoding="utf-8")
-    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
-    page.write_text(f"{before}\n{made}{after}", encoding="utf-8")
+    before, tables_before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(BEGIN) + len(BEGIN) : text.index(END)], text[text.index(END) :]
+    kept = {part.split("\n", 1)[0]: f"### {part.strip()}\n\n" for part in tables_before.split("### ")[1:]}
+    made = [tables(folder, group) if recoveries(folder, group) else kept.get(group[0].upper() + group[1:], "") for group in GROUPS]
+    page.write_text(f"{before}\n" + "\n".join(filter(None, made)) + after, encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

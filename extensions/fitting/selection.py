@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, gammaln, logsumexp, softmax
+from scipy.special import digamma, expit, gammaln, logsumexp, softmax
 
 #: Draws of frequencies by which exceedance is counted, and steps of the iteration at most.
 _DRAWS, _STEPS = 200_000, 500
@@ -43,15 +43,17 @@ def select(evidence: np.ndarray, seed: int = 1) -> Selection:
     """
     models = evidence.shape[1]
     prior = np.ones(models)
-    counts = prior + len(evidence) / models
+    shares = np.full(evidence.shape, 1 / models)
     for _ in range(_STEPS):
-        shares = softmax(evidence + digamma(counts) - digamma(counts.sum()), axis=1)
-        before, counts = counts, prior + shares.sum(0)
-        if np.abs(counts - before).max() < 1e-9:
+        counts = prior + shares.sum(0)
+        before, shares = shares, softmax(evidence + digamma(counts) - digamma(counts.sum()), axis=1)
+        if np.abs(shares - before).max() < 1e-9:
             break
+    counts = prior + shares.sum(0)
     drawn = np.random.RandomState(seed).dirichlet(counts, _DRAWS)
     exceedance = np.bincount(drawn.argmax(1), minlength=models) / _DRAWS
-    equal = float(1 / (1 + np.exp(_free_energy(evidence, shares, counts, prior) - logsumexp(evidence, axis=1, b=1 / models).sum())))
+    alike = float(np.sum(logsumexp(evidence, axis=1, b=1 / models)))
+    equal = float(expit(alike - _free_energy(evidence, shares, counts, prior)))
     return Selection(counts / counts.sum(), exceedance, (1 - equal) * exceedance + equal / models, equal)
 
 

@@ -14,7 +14,7 @@ def exact(evidence: np.ndarray) -> tuple[float, float, float]:
     share = (np.arange(20_000) + 0.5) / 20_000
     logs = np.log(np.exp(evidence[:, [0]]) * share + np.exp(evidence[:, [1]]) * (1 - share)).sum(0)
     weights = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
-    different, equal = logsumexp(logs) - np.log(20_000), logsumexp(evidence, axis=1, b=0.5).sum()
+    different, equal = float(logsumexp(logs)) - np.log(20_000), float(np.sum(logsumexp(evidence, axis=1, b=0.5)))
     return float(weights @ share), float(weights @ (share > 0.5)), float(1 / (1 + np.exp(different - equal)))
 
 
