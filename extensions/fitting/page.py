@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -15,8 +14,6 @@ from spanlab.core import SpanLabError, __version__, write_whole
 from .picture import curves_picture, parameters_picture
 from .study import Study
 
-#: What the report reads of fits: sentences and pictures, and which answers they are of.
-SUMMARY = "fits.json"
 #: Answerers of a group that tables list one by one.
 _MOST = 40
 
@@ -50,25 +47,11 @@ def write(studies: Sequence[Study], folder: Path) -> list[Path]:
     page = template.render(studies=studies, models=models, pictures=pictures, css=css, version=__version__, most=_MOST)
     fits = pd.DataFrame([row for study in studies for row in study.rows()])
     recovery = pd.DataFrame([{"paradigm": study.paradigm, **asdict(row)} for study in studies for row in study.recovery.parameters])
-    summary = json.dumps([summarised(study) for study in studies], indent=1, ensure_ascii=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in (
-            *(("fit.csv", fits.to_csv(index=False)), ("recovery.csv", recovery.to_csv(index=False))),
-            *(("fit.html", page), (SUMMARY, summary)),
-        ):
+        for name, text in (("fit.csv", fits.to_csv(index=False)), ("recovery.csv", recovery.to_csv(index=False)), ("fit.html", page)):
             write_whole(folder / name, text.encode())
             paths.append(folder / name)
     except OSError as error:
         raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
     return paths
-
-
-def summarised(study: Study) -> dict[str, object]:
-    """What the report shows of the fits in a paradigm, and the digests of the answers that they are of."""
-    return {
-        "paradigm": study.paradigm,
-        "described": study.described,
-        "sentences": [*study.predictions(), *study.tells()],
-        "answers": {fits[0].answerer.name: fits[0].answerer.trials.digest for fits in study.fitted},
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -68,12 +67,6 @@ class Trials:
     def by_load(self) -> dict[int, np.ndarray]:
         """The rows of each load."""
         return {load: np.flatnonzero(self.load == load) for load in self.loads}
-
-    @property
-    def digest(self) -> str:
-        """A short hash of the questions and answers: other answers have another one."""
-        columns = (self.load, self.trial, self.answer, *(self.beside[name] for name in sorted(self.beside)))
-        return hashlib.sha256(b"".join(np.ascontiguousarray(column, float).tobytes() for column in columns)).hexdigest()[:16]
 
     def collapsed(self) -> Trials:
         """The same with equal rows once and counted, where that makes them fewer than half."""
