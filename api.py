@@ -192,7 +192,7 @@ def run(
     practice : begin with practice
     pilot : mark the data as pilot data
     data : folder for sessions
-    window : how somebody sits at it: ``fullscreen``, ``width_cm``, ``distance_cm`` and the other arguments of ``Participant``
+    window : how somebody sits at it: ``fullscreen``, ``width_cm``, ``distance_cm`` and the other fields of ``WindowOptions``
     say : takes sentences; stderr when not given
 
     Raises

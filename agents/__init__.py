@@ -1,4 +1,4 @@
-"""Who answers: the protocol of agents, and every agent that ships.
+"""The agents: their protocol, and every agent that ships.
 
 Names are loaded when they are first used.
 """

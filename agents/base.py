@@ -1,4 +1,4 @@
-"""What an agent is: somebody who is introduced to a trial, and then meets it step by step, seeing percepts and nothing else."""
+"""The protocol of agents. An agent is introduced to a trial, and then meets it step by step, seeing percepts and nothing else."""
 
 # pyright: strict, reportImplicitOverride=true
 # ruff: noqa: B027 (methods of base classes that do nothing are the point)
@@ -30,7 +30,7 @@ Outcome = Literal["answered", "omitted", "invalid"]
 
 
 class Sentences(TypedDict):
-    """What a chat model is told of a kind of question: ``legend`` in the instructions, ``question`` with what is said beside it whenever it is asked, and
+    """Sentences about a kind of question for a chat model: ``legend`` in the instructions, ``question`` with what is said beside it whenever it is asked, and
     ``form``, how the reply is to be written, where nothing else is said of it."""
 
     legend: str
@@ -40,7 +40,7 @@ class Sentences(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class TrialContext:
-    """What an agent is told before a trial.
+    """Introduction of an agent to a trial.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How one display was really shown. Times in ms from the start of the session's clock. ``onset_bound_ms``: by how much the picture can have come on before
+    """Record of one display as it was really shown. Times in ms from the start of the session's clock. ``onset_bound_ms``: by how much the picture can have
+    come on before
     ``onset_ms`` at most, where the window knows."""
 
     planned_ms: float | None
@@ -128,7 +129,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class SettingRules:
-    """Which of an agent's settings need not be as they were for a session to go on.
+    """Settings of an agent that need not be as they were for a session to go on.
 
     Parameters
     ----------
@@ -144,10 +145,10 @@ class SettingRules:
 
 
 class Journal(Protocol):
-    """Where an episode keeps what was paid for, per trial; on disk before it is used."""
+    """Store of the replies that an episode has paid for, by trial; each is on disk before it is used."""
 
     def replies(self) -> Sequence[Mapping[str, Any]]:
-        """What earlier attempts at the trial have kept, in order."""
+        """Return what earlier attempts at the trial have kept, in order."""
         ...
 
     def begun(self, line: Mapping[str, Any]) -> None:
@@ -196,11 +197,11 @@ class Episode(ABC):
         """Take the journal of the trial, before the first step: paid replies are written to it before they are used, and replayed from it after a kill."""
 
     def shown(self) -> Sequence[Shown] | None:
-        """How each display of the last step was really shown, completed in place until the next step; None where nothing is shown."""
+        """Return how each display of the last step was really shown, completed in place until the next step; None where nothing is shown."""
         return None
 
     def notes(self) -> Mapping[str, Any]:
-        """What else happened in the last step, fit for JSON; completed in place until the next step."""
+        """Return what else happened in the last step, fit for JSON; completed in place until the next step."""
         return {}
 
     def finish(self) -> None:
@@ -226,17 +227,17 @@ class WindowEpisode(Episode):
         """Send these trigger codes in this trial; ``write`` takes the record of each."""
 
     def judged(self, verdict: Verdict) -> None:
-        """What became of the last answer, for trigger codes alone."""
+        """Take note of the verdict on the last answer, for trigger codes alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """What an agent may be made with beside its name, each for the agents that know of it.
+    """Options for making an agent, beside its name; an agent takes those that it knows.
 
     Parameters
     ----------
     seed : for agents whose reaction times are random
-    window : for agents at a window: its size, the distance, the speed ... (arguments of ``SimulatedParticipant``)
+    window : for agents at a window: its size, the distance, the speed ... (fields of ``WindowOptions``, ``speed`` and ``answers``)
     tasks : that the trials set a network; where a name stands for several networks, one that knows them is taken
     values : values of the options that the kind declares (:meth:`Agent.options`), by their names
     """
@@ -249,7 +250,7 @@ class AgentOptions:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a session is going to take, or has taken.
+    """Requests, tokens and money that a session takes.
 
     Parameters
     ----------
@@ -286,12 +287,12 @@ class Outlook(Protocol):
 
     @property
     def adaptive(self) -> bool:
-        """Whether answers decide which trial comes next."""
+        """True if answers decide which trial comes next."""
         ...
 
     @property
     def questions(self) -> int:
-        """How many questions the trial with most of them has."""
+        """The largest number of questions in a trial."""
         ...
 
     @property
@@ -311,12 +312,12 @@ class Outlook(Protocol):
 
     @property
     def rounds(self) -> int:
-        """How many rounds of practice there are at most."""
+        """The largest number of rounds of practice."""
         ...
 
 
 class Ledger(Protocol):
-    """What the record of a session says of its agent's requests, all parts of the session together."""
+    """Account of an agent's requests, from the record of a session, all parts of the session together."""
 
     @property
     def folder(self) -> Path:
@@ -415,15 +416,15 @@ class Agent(ABC):
         return {}
 
     def setting_rules(self) -> SettingRules:
-        """Which of these need not be as they were for a session to go on."""
+        """Return which settings need not be as they were for a session to go on."""
         return SettingRules()
 
     def apparatus(self) -> Mapping[str, Any]:
-        """What was measured or found (display, versions), fit for JSON; asked once the first trial is over, and at the end."""
+        """Return what was measured or found (display, versions), fit for JSON; asked once the first trial is over, and at the end."""
         return {}
 
     def sentences(self, kinds: Iterable[ResponseKind]) -> Mapping[str, Sentences]:
-        """What it is told of questions of these kinds, by their keys; for kinds of agents that read."""
+        """Return the sentences about questions of these kinds, by their keys; for kinds of agents that read."""
         return {}
 
     def recorded_options(self) -> Mapping[str, Any]:
@@ -461,24 +462,24 @@ class Agent(ABC):
     # -- what a session costs ----------------------------------------------------------------------------------------------------------------------
 
     def estimate(self, outlook: Outlook) -> Cost | None:
-        """What a session is going to cost, before it begins; None for agents that cost nothing."""
+        """Return what a session is going to cost, before it begins; None for agents that cost nothing."""
         return None
 
     def carry(self, ledger: Ledger) -> None:
         """Go on from what earlier parts of the session have cost: limits hold for the session as a whole."""
 
     def account(self, ledger: Ledger) -> Cost | None:
-        """What a session has cost so far, in all its parts; None for agents that cost nothing."""
+        """Return what a session has cost so far, in all its parts; None for agents that cost nothing."""
         return None
 
     def under_way(self) -> str:
-        """What still goes on elsewhere when the session has stopped, in a sentence; empty when nothing does."""
+        """Return what still goes on elsewhere when the session has stopped, in a sentence; empty when nothing does."""
         return ""
 
     # -- at its end ------------------------------------------------------------------------------------------------------------------------------
 
     def failure(self) -> str:
-        """What has made it stop, in a sentence that says more than the error that was raised; empty when there is nothing to say."""
+        """Return what has made it stop, in a sentence that says more than the error that was raised; empty when there is nothing to say."""
         return ""
 
     async def teardown(self) -> None:
@@ -509,7 +510,7 @@ class WindowAgent(Agent):
         """In which language a person is spoken to, before the first page."""
 
     def concerns(self, percepts: Sequence[Percept]) -> None:
-        """What is going to be shown, before a session or its continuation: tell the assistant what the apparatus cannot do well."""
+        """Look at what is going to be shown, before a session or its continuation, and tell the assistant what the apparatus cannot do well."""
 
     def page(
         self,
@@ -582,7 +583,7 @@ class BatchAgent(Agent):
 
     @property
     def hidden_units(self) -> int:
-        """How many units its hidden states have; 0 when it has none to keep."""
+        """Number of units of its hidden states; 0 when it has none to keep."""
         return 0
 
 
@@ -612,5 +613,5 @@ class ConcurrentAgent(Agent):
         """Every trial that is to come has begun, and no other begins."""
 
     def status_line(self) -> str:
-        """How it stands, in a few words: for the line that shows progress."""
+        """Return the progress in a few words, for the line that shows progress."""
         return ""

@@ -1,4 +1,4 @@
-"""What became of the requests of an agent that pays for replies, by the lines of its :class:`.Journal`, all parts of a session together."""
+"""Fate of the requests of an agent that pays for replies, by the lines of its :class:`.Journal`, all parts of a session together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InVain:
 
 
 def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
-    """How many times a request left without its reply being kept or refused."""
+    """Return how many times a request left without its reply being kept or refused."""
     under_way: dict[tuple[Any, ...], list[bool]] = {}  # whether each of them is gone
     lost = in_doubt = 0
     for line in lines:
@@ -46,12 +46,12 @@ def in_vain(lines: Iterable[Mapping[str, Any]]) -> InVain:
 
 
 def paid_twice_at_most(lines: Iterable[Mapping[str, Any]]) -> int:
-    """How many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
+    """Return how many times a request left without its reply being kept or refused: all of those may have been paid for in vain."""
     return in_vain(lines).count
 
 
 def refused(lines: Iterable[Mapping[str, Any]]) -> int:
-    """How many requests the server refused."""
+    """Return how many requests the server refused."""
     return sum(map(_is_refusal, lines))
 
 
@@ -61,7 +61,7 @@ def taken_in_vain(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def faults(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """What went wrong on the way to replies, by the word for it. Older versions have noted it with the reply alone."""
+    """Count the faults on the way to replies, by the word for each. Older versions have noted it with the reply alone."""
     counts: Counter[str] = Counter()
     counted: set[tuple[Any, ...]] = set()
     for line in lines:

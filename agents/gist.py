@@ -40,7 +40,7 @@ Elements = tuple[Hashable, ...]
 
 
 def elements(stimulus: Stimulus) -> Elements:
-    """What a display holds: filled cells, bars, a letter, ...; nothing where a display shows no items.
+    """Return what a display holds: filled cells, bars, a letter, ...; nothing where a display shows no items.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def elements(stimulus: Stimulus) -> Elements:
 
 
 def alternatives(stimulus: Stimulus) -> list[Elements | None]:
-    """What the options of a question stand for, in their order, where a display shows it; None for an empty place."""
+    """Return what the options of a question stand for, in their order, where a display shows it; None for an empty place."""
     kind = type(stimulus).__name__
     if kind == "SideBySide":
         return [tuple(getattr(stimulus, side)) for side in ("left", "right")]
@@ -70,7 +70,7 @@ def alternatives(stimulus: Stimulus) -> list[Elements | None]:
 
 @dataclass
 class Gist:
-    """What an observer keeps of a trial.
+    """Memory of a trial that an observer keeps.
 
     Parameters
     ----------
@@ -97,17 +97,17 @@ class Gist:
             self.held = Counter(own)
 
     def alike(self, own: Elements) -> bool:
-        """Whether a display is what is held, as far as it can be known."""
+        """Return whether a display is what is held, as far as it can be known."""
         return len(own) == self.shown if self.keeps == "filled" else Counter(own) == self.held
 
     def known(self, own: Elements) -> bool | None:
-        """Whether a display was seen before, as far as it can be known; None where it cannot."""
+        """Return whether a display was seen before, as far as it can be known; None where it cannot."""
         if self.keeps == "filled":
             return None
         return all(self.held[one] for one in own) if self.keeps == "sum" else Counter(own) == self.held
 
     def familiarity(self, own: Elements) -> float:
-        """How much an alternative is like what is held: the mean count of its elements, or how near its number of elements is to that of a display."""
+        """Return how much an alternative is like what is held: the mean count of its elements, or how near its number of elements is to that of a display."""
         if self.keeps == "filled":
             return -abs(len(own) - self.shown / max(1, self.displays))
         return sum(self.held[one] for one in own) / max(1, len(own))
@@ -207,7 +207,7 @@ class GistEpisode(Episode):
         return None if place is None or len(found) != 1 else _number(found[0])
 
     def _by_cue(self, options: Any, stimulus: Stimulus) -> Answer | None:
-        """Which of two answers a cue asks for, with a marker in one of four boxes; the cue that was shown most often, if several are held."""
+        """Return which of two answers a cue asks for, with a marker in one of four boxes; the cue that was shown most often, if several are held."""
         marker, cues = getattr(stimulus, "marker", None), Counter({cue: count for cue, count in self._gist.held.items() if cue in ("up_down", "left_right")})
         if marker is None or not cues:
             return None
@@ -241,12 +241,12 @@ class GistEpisode(Episode):
 
 
 def _judged_by_sight(ask: Ask) -> bool:
-    """Whether a question is about what is on display, and nothing to be remembered: is it symmetric?"""
+    """Return whether a question is about what is on display, and nothing to be remembered: is it symmetric?"""
     return isinstance(ask.kind, Choice) and ask.kind.options in (_SYMMETRIC, _SYMMETRIC[::-1])
 
 
 def _symmetric(cells: Sequence[Hashable], side: int = 10) -> bool | None:
-    """Whether filled cells of a grid are symmetric about its vertical midline; None for no cells."""
+    """Return whether filled cells of a grid are symmetric about its vertical midline; None for no cells."""
     filled = {cell for cell in cells if isinstance(cell, int)}
     return {cell // side * side + side - 1 - cell % side for cell in filled} == filled if filled else None
 

@@ -1,4 +1,4 @@
-"""What ends a trial before its end: the session is stopped, nothing can be had, or what happened in it."""
+"""Exceptions that end a trial before its end: the session is stopped, nothing can be had, or what happened in it."""
 
 # pyright: strict
 from __future__ import annotations

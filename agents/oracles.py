@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..paradigms.responses import SerialOrder
 
 
-class Memory(Protocol):
+class ItemMemory(Protocol):
     """An observer's state during one trial."""
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
@@ -30,7 +30,7 @@ class Observer(Protocol):
 
     name: str
 
-    def fresh(self, seed: int) -> Memory: ...
+    def fresh(self, seed: int) -> ItemMemory: ...
 
     def settings(self) -> dict[str, Any]: ...
 
@@ -40,7 +40,7 @@ class Ideal:
 
     name = "ideal"
 
-    def fresh(self, seed: int) -> Memory:
+    def fresh(self, seed: int) -> ItemMemory:
         return self
 
     def choose(self, percept: Percept, truth: Truth) -> Answer | None:
@@ -57,7 +57,7 @@ class Guessing:
 
     name = "chance"
 
-    def fresh(self, seed: int) -> Memory:
+    def fresh(self, seed: int) -> ItemMemory:
         return _Guesser(seed)
 
     def settings(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class LimitedCapacity:
             raise SpanLabError("the capacity observer needs at least 1 place, primacy above 0 and decay from 0 to below 1")
         self.places, self.primacy, self.decay = places, primacy, decay
 
-    def fresh(self, seed: int) -> Memory:
+    def fresh(self, seed: int) -> ItemMemory:
         return _Buffer(self, np.random.RandomState(seed % 2**32))
 
     def settings(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class _Buffer:
         return set(buffer)
 
     def _recall_in_order(self, kind: SerialOrder, right: tuple[int | str | None, ...]) -> Answer:
-        """What is remembered in its place, and guesses in the others."""
+        """Return what is remembered in its place, and guesses in the others."""
         assert self._kept is not None
         positions = kind.positions or range(1, len(right) + 1)
         known = {place for place, position in enumerate(positions) if position in self._kept}
@@ -180,14 +180,14 @@ class _Buffer:
 
 
 def _list_length(kind: ResponseKind, right: tuple[int | str | None, ...]) -> int:
-    """How many items came in before they are all asked for: more than are asked for where only the last ones are."""
+    """Return how many items came in before they are all asked for: more than are asked for where only the last ones are."""
     from ..paradigms.responses import SerialOrder
 
     return max(kind.positions) if isinstance(kind, SerialOrder) and kind.positions else len(right)
 
 
 def _set_size(truth: Truth) -> int:
-    """How many items must be held for this question; 1 when the paradigm does not say."""
+    """Return how many items must be held for this question; 1 when the paradigm does not say."""
     size = truth.record.get("set_size", truth.levels.get("set_size"))
     return 1 if size is None else int(size)
 

@@ -21,12 +21,12 @@ from spanlab.analysis.model_vs_human.scores import _scored_row as scored_row
 from spanlab.analysis.nback.cells import nback_cells
 from spanlab.analysis.nback.measures import COUNTS, OURS, measured
 from spanlab.analysis.nback.significance import kruskal_wallis, mann_whitney
-from spanlab.analysis.neural.losses import lesion_table
 from spanlab.analysis.stats.against_guessing import against_guessing, exact, p_depends, t_test
 from spanlab.analysis.stats.agreement import Crowd, error_consistency
 from spanlab.analysis.stats.mixed_contrasts import contrasts, terms
 from spanlab.analysis.stats.mixed_model import Mixed, mixed_model
 from spanlab.analysis.stats.signal_detection import detection
+from spanlab.extensions.neural.losses import lesion_table
 
 RESAMPLES = 1500
 Random = np.random.RandomState

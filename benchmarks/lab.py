@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from spanlab.agents.human import Participant, virtual_screen
+from spanlab.agents.human import Participant, WindowOptions, virtual_screen
 from spanlab.agents.human.input.answering import AnswerSheet
 from spanlab.agents.human.stage import Stage
 from spanlab.agents.human.trial_player import Player
@@ -40,7 +40,7 @@ def main() -> None:
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     with virtual_screen(1280, 1024):
-        agent = Participant(width_cm=34.0, say=lambda sentence: None)
+        agent = Participant(WindowOptions(width_cm=34.0), say=lambda sentence: None)
         stage = agent.open()
         window = stage.window
         print(f"canvas of {stage.canvas_px} pixels in a window of {window.size[0]} x {window.size[1]}, {window.apparatus()['opengl']['renderer']}")

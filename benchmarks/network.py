@@ -23,9 +23,9 @@ from torch import Tensor, nn
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.network import NetworkAgent
-from spanlab.agents.network.inputs.batches import Ahead, Batch, assemble
+from spanlab.agents.network.inputs.batches import Ahead, TrainingBatch, assemble
 from spanlab.agents.network.inputs.data import Rows, indices_at, make_pool, task_of, view_of
-from spanlab.agents.network.inputs.frames import FrameStore
+from spanlab.agents.network.inputs.frames import NetworkFrames
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.settings import task_seen_in
 from spanlab.agents.network.training.learning import JointLoss, load, pass_through, summed
@@ -45,7 +45,7 @@ class TrainingData:
 
     def __init__(self) -> None:
         config = config_named("lstm-256")
-        self.store, self.tasks, self.losses, pools = FrameStore(), {}, [], []
+        self.store, self.tasks, self.losses, pools = NetworkFrames(), {}, [], []
         for task in config.tasks:
             paradigm = load_paradigm(task.paradigm)
             combinations = len(paradigm.combinations(task.factors))
@@ -64,7 +64,7 @@ class TrainingData:
         frames[:, : rows.frames.shape[1]][inside] = self.store.frames()[rows.frames[inside]] / np.float32(255)
         return torch.from_numpy(np.ascontiguousarray(frames.transpose(0, 1, 4, 2, 3)))
 
-    def batch(self, step: int, gradients: bool = True) -> Batch:
+    def batch(self, step: int, gradients: bool = True) -> TrainingBatch:
         frames = self.store.frames()
         return assemble([(number, rows, frames) for number, rows in enumerate(self.rows[step % BATCHES])], patches=True, gradients=gradients)
 
@@ -158,7 +158,7 @@ def same(network: Network, learner: JointLoss, training_data: TrainingData, name
     print(f"{name}: loss of the published loop {plain:.6f}, of SpanLab {ours:.6f}")
 
 
-def arithmetic(network: Network, batch: Batch | None) -> float:
+def arithmetic(network: Network, batch: TrainingBatch | None) -> float:
     """Floating-point operations of a pass forward, of the products alone: of a batch as SpanLab goes through it, or of the published loop."""
     convolutions = [layer for layer in network.eye.modules() if isinstance(layer, nn.Conv2d)]
     sizes = [layer.weight.numel() for layer in convolutions]

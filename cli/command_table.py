@@ -37,7 +37,6 @@ COMMANDS = {
     "score-choices": "score_choices:score_choices",
     "batch": "replay:batch",
     "providers": "listing:providers",
-    "neural": "neural:neural",
     "train": "training:train",
     "sweep": "training:sweep",
     "compare": "comparing:compare",

@@ -74,7 +74,7 @@ W = TypeVar("W", bound=Options, default=Options)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What a format reads, or what it writes.
+    """One side of a format: what it reads, or what it writes.
 
     Parameters
     ----------

@@ -14,5 +14,5 @@ def format_problems(problems: Sequence[Problem]) -> list[str]:
 
 
 def refused(problems: Sequence[Problem]) -> SpanLabError:
-    """Why nothing was imported."""
+    """Return the error that says why nothing was imported."""
     return SpanLabError("\n".join([*format_problems(problems), "nothing was imported; correct this, or use --skip-malformed to leave it out"]))

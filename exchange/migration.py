@@ -68,7 +68,7 @@ VERDICTS = (
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What became of a session.
+    """Result of the migration of a session.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ class TrialsFormat(Format[R, W]):
         report.done(f"{output}: {counted(len(chosen.plan), 'trial')}")
 
     def _sets(self, source: Path, options: R) -> Iterator[TrialSet]:
-        """What the format gives, with all that is looked into and noted for every format."""
+        """Yield what the format gives, with all that is looked into and noted for every format."""
         names: set[str] = set()
         for given in self._guarded(source, lambda: self.read_trials(source, options), TrialSet):
             name = given.stem or given.paradigm.name
@@ -243,7 +243,7 @@ class TrialsFormat(Format[R, W]):
         return trial
 
     def _guarded(self, source: Path, items: Callable[[], Iterable[T]], expected: type[T] | tuple[type[T], ...]) -> Iterator[T]:
-        """What a format gives; whatever goes wrong in it is told in a sentence."""
+        """Yield what a format gives; whatever goes wrong in it is told in a sentence."""
         try:
             for item in items():
                 if not isinstance(item, expected):

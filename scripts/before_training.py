@@ -19,7 +19,7 @@ import numpy as np
 from spanlab.agents.network.checkpoints_io.card import wired
 from spanlab.agents.network.checkpoints_io.checkpoint import shipped
 from spanlab.agents.network.training.config import read_config
-from spanlab.agents.network.training.evaluation import Row, as_markdown
+from spanlab.agents.network.training.evaluation import ConditionAccuracy, as_markdown
 from spanlab.agents.network.training.untrained import FITTED_ON, before_training
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +47,9 @@ def measure(name: str, fitted: int, tested: int | None) -> None:
     rows = []
     for kept in card["test"]:
         before = found[kept["paradigm"], json.dumps(kept["levels"])]
-        rows.append(replace(Row(**kept), before=round(before.read_out, 4), unweighted=None if before.unweighted is None else round(before.unweighted, 4)))
+        rows.append(
+            replace(ConditionAccuracy(**kept), before=round(before.read_out, 4), unweighted=None if before.unweighted is None else round(before.unweighted, 4))
+        )
     card["test"] = [row.as_json() for row in rows]
     file.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     text = file.with_suffix(".md").read_text(encoding="utf-8")

@@ -26,9 +26,9 @@ from capacity import cell, table_of
 import spanlab
 from spanlab.agents.network import NetworkAgent
 from spanlab.agents.network.checkpoints_io.checkpoint import load as load_network
-from spanlab.agents.network.checkpoints_io.limited import Limit, limits
+from spanlab.agents.network.checkpoints_io.limited import NoiseLimit, limits
 from spanlab.agents.network.inputs.data import make_pool, task_of
-from spanlab.agents.network.inputs.frames import FrameStore
+from spanlab.agents.network.inputs.frames import NetworkFrames
 from spanlab.agents.network.models.noise import add_noise
 from spanlab.agents.network.training.evaluation import evaluate
 from spanlab.analysis.data.loading import Data, load
@@ -116,7 +116,7 @@ def accuracies(name: str, strengths: Sequence[float] = STRENGTHS) -> dict[float,
     """Accuracy at the middle loads with each strength of the noise, on the trials on which noise is chosen."""
     studied, paradigm, loads = STUDIED[name], load_paradigm(name), wanted(name)[0]
     levels = {**studied.levels, studied.load: loads}
-    pool = make_pool(paradigm, FrameStore(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected")
+    pool = make_pool(paradigm, NetworkFrames(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected")
     network, found = load_network(studied.network).network, {}
     for strength in strengths:
         add_noise(network, strength)
@@ -143,7 +143,7 @@ def choose() -> None:
     (CHECKPOINTS / "limited.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def answered(folder: Path, limit: Limit) -> Data:
+def answered(folder: Path, limit: NoiseLimit) -> Data:
     """Sessions of a limited network and of the same network with other noise, on new trials; those that are there are not taken again."""
     studied, data = STUDIED[limit.paradigm], folder / limit.paradigm
     there = {read_session(session)["agent"] for session in find_sessions([data])} if data.is_dir() else set()
@@ -157,12 +157,12 @@ def answered(folder: Path, limit: Limit) -> Data:
     return load([data])
 
 
-def series(limit: Limit) -> tuple[float, ...]:
+def series(limit: NoiseLimit) -> tuple[float, ...]:
     """The strengths that are shown: none, half, that of the limited network, and two and four times as much."""
     return tuple(factor * limit.noise for factor in (0, 0.5, 1, 2, 4))
 
 
-def called(limit: Limit, noise: float) -> str:
+def called(limit: NoiseLimit, noise: float) -> str:
     """A strength in figures and tables."""
     return f"noise {noise:g}" + (" (limited)" if noise == limit.noise else "")
 
@@ -244,7 +244,7 @@ def interval(row: Mapping[str, Any]) -> str:
     return "–" if row["low"] is None or row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"
 
 
-def curves_table(limit: Limit, curve: pd.DataFrame) -> str:
+def curves_table(limit: NoiseLimit, curve: pd.DataFrame) -> str:
     """Accuracy by load, a line for each strength of the noise, and one for people."""
     loads = sorted(curve["load"].unique())
     rows = []
@@ -255,7 +255,7 @@ def curves_table(limit: Limit, curve: pd.DataFrame) -> str:
     return table_of(("", *(f"{STUDIED[limit.paradigm].load.replace('_', ' ')} {one:g}" for one in loads)), rows)
 
 
-def picture(shown: Effect, table: pd.DataFrame, limit: Limit, title: str) -> str:
+def picture(shown: Effect, table: pd.DataFrame, limit: NoiseLimit, title: str) -> str:
     """The curves of all strengths, each with a look of its own, and people's."""
     named = table.assign(agent=table["agent"].str.removeprefix("network:"))
     looks = [*condition_looks([called(limit, noise) for noise in series(limit)]), *looks_of(table[table["agent_kind"].isin([GROUP_MEANS, OBSERVER.name])])]

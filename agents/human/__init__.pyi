@@ -13,3 +13,4 @@ from .simulation import turning_keys as turning_keys
 from .step_account import StepAccount as StepAccount
 from .step_account import time_of as time_of
 from .trial_player import GO_ON_AFTER as GO_ON_AFTER
+from .window_options import WindowOptions as WindowOptions

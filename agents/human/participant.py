@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -20,26 +20,22 @@ from ...paradigms.translation import Words, translated_display, translated_perce
 from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font
-from ...stimuli.render.palette import PALETTES, PaletteName
 from ..base import Journal, Option, Response, SettingRules, Shown, TrialContext, WindowAgent, WindowEpisode
-from .display.file import DisplayFile
 from .display.patch import read_patch
 from .display.rounding import complaints
 from .display.surface import ACKNOWLEDGE
-from .display.theme import THEMES, ThemeName
-from .display.window import Screen
 from .input.buttons import Box, open_box, read_box
-from .input.keyboard import Backend
 from .input.keymap import Keymap
 from .input.refractory import USUAL, Refractory
 from .pages import between_trials
 from .sounding import check_sounds
-from .stage import CanvasSize, Looks, Stage
+from .stage import Stage, WindowLooks
 from .step_account import time_of
 from .trial_player import GO_ON_AFTER, Player
 from .triggers.address import read_address
 from .triggers.marker import Marker
 from .triggers.sender import TriggerSender
+from .window_options import USUAL_WINDOW, WindowOptions
 
 #: The settings that the first records had, the simulated participant's included.
 # fmt: off
@@ -51,9 +47,6 @@ _FIRST_SETTINGS = frozenset((
 _CONSTANTS = frozenset({"acknowledge_ms", "go_on_not_before_ms", "reaction_times"})
 #: systems number their screens anew when one is plugged in
 _ANEW = frozenset({"screen"})
-
-#: Width of the canvas where the screen was measured, and nobody says otherwise.
-USUAL_DEG = 10.0
 
 
 def _psychopy_now() -> float:
@@ -73,83 +66,28 @@ class Participant(WindowAgent):
 
     Parameters
     ----------
-    fullscreen : cover the screen; otherwise a window of ``size_px``
-    screen : number of the screen, from 0
-    size_deg : width and height of the canvas, in degrees of visual angle, or ``largest``: as large as the window allows; when not given, 10 where the screen
-        was measured, and else ``largest``
-    width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that is said and recorded
-    distance_cm : from the eyes to the screen
-    size_px : width and height of the window where it is not full screen
-    paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
-    keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event module, precise to one frame)
-    guard_ms : how long before a refresh the next frame is drawn
-    display : the display that was measured (:func:`.file.read_display`): its width, distance and screen hold, and it is told when another one is found
-    patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none when empty
-    theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas stays as it is
-    palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
-    triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
-    font : file of a font for letters that the shipped typeface has not; none when empty
-    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
-    refractory : how soon after its onset a self-paced step takes presses, where a press has ended the step before
+    options : of the window, and of what belongs to it
     name : how the agent is called in the record
     say : told, in a sentence, what is not as a lab would want it; printed to stderr when not given
     """
 
     kind: ClassVar[AgentKind] = PARTICIPANT
 
-    def __init__(
-        self,
-        *,
-        fullscreen: bool = True,
-        screen: int = 0,
-        size_deg: CanvasSize | None = None,
-        width_cm: float | None = None,
-        distance_cm: float = 57.0,
-        size_px: tuple[int, int] = (1024, 768),
-        paced_hz: float = 60.0,
-        keyboard: Backend = "ptb",
-        guard_ms: float = 3.0,
-        display: DisplayFile | None = None,
-        patch: str = "",
-        theme: ThemeName = "standard",
-        palette: PaletteName = "published",
-        font: str = "",
-        triggers: str = "",
-        buttons: str = "",
-        refractory: Refractory = USUAL,
-        name: str = "participant",
-        say: Callable[[str], None] | None = None,
-    ) -> None:
-        if (isinstance(size_deg, int | float) and size_deg <= 0) or distance_cm <= 0 or paced_hz <= 0 or (width_cm is not None and width_cm <= 0):
-            raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
-        if keyboard not in get_args(Backend):
-            raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{keyboard}'")
-        if theme not in THEMES or palette not in PALETTES:
-            raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
+    def __init__(self, options: WindowOptions = USUAL_WINDOW, *, name: str = "participant", say: Callable[[str], None] | None = None) -> None:
         self.name = name
-        self._looks = Looks(theme, palette)
-        self._font = font
-        if font:
+        self.options = options
+        if options.font:
             try:
-                use_font(Path(font))
+                use_font(Path(options.font))
             except ValueError as error:
                 raise SpanLabError(str(error)) from None
-        if display is not None:
-            screen, width_cm, distance_cm = display.screen.number, display.screen.width_cm, display.screen.distance_cm
-        self._screen = Screen(fullscreen, screen, size_px, width_cm, distance_cm, paced_hz)
-        self._display = display
         self._differences: list[str] = []
-        self._patch = read_patch(patch) if patch else None
-        #: in degrees, or as large as the window allows where nobody has said how wide the screen is: degrees mean nothing there
-        self._size_deg: CanvasSize = size_deg if size_deg is not None else USUAL_DEG if width_cm is not None else "largest"
-        self._keyboard: Backend = keyboard
-        self._guard_ms = guard_ms
-        self._refractory = refractory
-        self._port = read_address(triggers) if triggers else None
+        self._patch = read_patch(options.patch) if options.patch else None
+        self._port = read_address(options.triggers) if options.triggers else None
         self._sender: TriggerSender | None = None
         #: the button box as it was named
-        self.buttons = buttons
-        self._box_address = read_box(buttons) if buttons else None
+        self.buttons = options.buttons
+        self._box_address = read_box(options.buttons) if options.buttons else None
         self._box: Box | None = None
         self._say = say or _to_stderr
         self._stage: Stage | None = None
@@ -170,15 +108,17 @@ class Participant(WindowAgent):
             when there is no display, PsychoPy is not installed, or the canvas does not fit.
         """
         if self._stage is None:
-            self._stage = Stage(self._screen, self._size_deg, self._keyboard, self._tell, self._patch, self._looks, self._refractory_times())
+            options = self.options
+            looks = WindowLooks(options.theme, options.palette)
+            self._stage = Stage(options.place, options.canvas, options.keyboard, self._tell, self._patch, looks, self._refractory_times())
             self._stage.box = self._box
-            if self._display is not None:
-                self._differences = self._display.differences(self._stage.apparatus())
+            if options.display is not None:
+                self._differences = options.display.differences(self._stage.apparatus())
         return self._stage
 
     def _refractory_times(self) -> Refractory:
         """The refractory times that are in force."""
-        return self._refractory
+        return self.options.refractory
 
     @override
     def ready(self) -> None:
@@ -278,7 +218,7 @@ class Participant(WindowAgent):
         durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
         for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
             self._tell(complaint)
-        other = [] if self._display is None else self._display.differences(stage.apparatus(), self._language)
+        other = [] if self.options.display is None else self.options.display.differences(stage.apparatus(), self._language)
         if problems := [*other, *complaints(durations, stage.window.grid, self._language)]:
             self.page(sentence("window.assistant", self._language), "\n\n".join([*problems, sentence("window.mend", self._language)]))
 
@@ -317,32 +257,33 @@ class Participant(WindowAgent):
         self.ready()
         self._language = context.language
         kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
-        return Player(self.open(), context.language, kinds, self._guard_ms, context.prompts, cuts=not context.questionnaire)
+        return Player(self.open(), context.language, kinds, self.options.guard_ms, context.prompts, cuts=not context.questionnaire)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
     @override
     def settings(self) -> dict[str, Any]:
         """The declared settings, the same in every run. Measurements from the opened window are in :meth:`apparatus`."""
+        options, place = self.options, self.options.place
         return {
-            "fullscreen": self._screen.fullscreen,
-            "screen": self._screen.screen,
-            "window_px": None if self._screen.fullscreen else list(self._screen.size_px),
-            "canvas_deg": self._size_deg,
-            "screen_width_cm": self._screen.width_cm,
-            "distance_cm": self._screen.distance_cm,
-            "paced_hz": self._screen.paced_hz,
-            "keyboard": self._keyboard,
-            "guard_ms": self._guard_ms,
+            "fullscreen": place.fullscreen,
+            "screen": place.screen,
+            "window_px": None if place.fullscreen else list(place.size_px),
+            "canvas_deg": options.canvas,
+            "screen_width_cm": place.width_cm,
+            "distance_cm": place.distance_cm,
+            "paced_hz": place.paced_hz,
+            "keyboard": options.keyboard,
+            "guard_ms": options.guard_ms,
             **({"buttons": self.buttons} if self.buttons else {}),
             "acknowledge_ms": ACKNOWLEDGE * 1000,
             "go_on_not_before_ms": GO_ON_AFTER * 1000,
             # The usual times are among what is found (:meth:`apparatus`): sessions from before there were any go on with them.
-            **({} if self._refractory == USUAL else {"refractory": self._refractory.record()}),
-            "theme": self._looks.theme,
-            "palette": self._looks.palette,
-            **({"font": self._font} if self._font else {}),
-            **({} if self._display is None else {"display": self._display.cited()}),
+            **({} if options.refractory == USUAL else {"refractory": options.refractory.record()}),
+            "theme": options.theme,
+            "palette": options.palette,
+            **({"font": options.font} if options.font else {}),
+            **({} if options.display is None else {"display": options.display.cited()}),
             **({} if self._patch is None else {"patch": self._patch.settings()}),
         }
 
@@ -361,7 +302,8 @@ class Participant(WindowAgent):
             return self._apparatus
         triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
         triggers |= {} if self._box is None else {"buttons": self._box.facts()}
-        display = {} if self._display is None else {"display": {"hash": self._display.hash, "differences": self._differences}}
+        measured = self.options.display
+        display = {} if measured is None else {"display": {"hash": measured.hash, "differences": self._differences}}
         return {**self._stage.apparatus(), "canvas_deg": self._stage.canvas_deg, **display, **triggers, "said": list(self.shown_sentences)}
 
     # -- pages -----------------------------------------------------------------------------------------------------------------------------------
@@ -390,7 +332,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), between_trials.Page(text, title, footer, tuple(example), after, progress, least), self._language)
+        between_trials.show(self.open(), between_trials.PageContent(text, title, footer, tuple(example), after, progress, least), self._language)
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
@@ -402,7 +344,7 @@ class Participant(WindowAgent):
             when the participant presses Escape and leaves.
         """
         labelled = tuple(replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})") for option in options)
-        return between_trials.show(self.open(), between_trials.Page(text, title, options=labelled), self._language, clicks=clicks)
+        return between_trials.show(self.open(), between_trials.PageContent(text, title, options=labelled), self._language, clicks=clicks)
 
     @override
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
@@ -417,7 +359,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), between_trials.Page(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
+        between_trials.show(self.open(), between_trials.PageContent(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
 
 
 class ParticipantEpisode(WindowEpisode):
@@ -461,13 +403,14 @@ class ParticipantEpisode(WindowEpisode):
 
     @override
     def shown(self) -> list[Shown]:
-        """How each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one until it
+        """Return how each display of the last step was shown; displays that an answer cut off are not in it. The end of the last display is the planned one
+        until it
         has been replaced; the list is then completed in place (at the latest by :meth:`finish`)."""
         return self.player.shown
 
     @override
     def notes(self) -> dict[str, Any]:
-        """What else happened in the last step, fit for JSON: presses without effect, late presses, pauses, jumps of the clock. Completed in place like
+        """Return what else happened in the last step, fit for JSON: presses without effect, late presses, pauses, jumps of the clock. Completed in place like
         :meth:`shown`."""
         return self.player.notes
 
@@ -481,7 +424,7 @@ class ParticipantEpisode(WindowEpisode):
 
     @override
     def attach(self, journal: Journal) -> None:
-        """Where to note what is pressed after the trial."""
+        """Set where presses after the trial are noted."""
         self.player.note_late = lambda presses: journal.note({"after_trial": presses})
 
     @override

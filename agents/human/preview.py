@@ -9,7 +9,7 @@ from typing import Any
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, Display, Percept, Trial, Truth
 from ...paradigms.translation import Words, translated_display
-from .display.lettering import Block, set_text
+from .display.lettering import TextBlock, set_text
 from .input.answering import AnswerSheet
 from .sounding import Sounding
 from .stage import Stage
@@ -126,9 +126,9 @@ class Preview:
         ask = view.percept.ask
         sheet = None if ask is None else AnswerSheet(replace(ask, kind=ask.kind.with_keys(self._keys)), 0.0)
         keys = sentence("window.preview_answer" if self.answer() else "window.preview", self._language)
-        above = [Block(self.caption(), letter, weight="semibold")]
+        above = [TextBlock(self.caption(), letter, weight="semibold")]
         if self.answer_shown:
-            above.append(Block(self.answer(), letter, stage.theme.accent_strong, weight="semibold"))
+            above.append(TextBlock(self.answer(), letter, stage.theme.accent_strong, weight="semibold"))
         top, bottom = (stage.pictures.once(set_text(tuple(blocks), width - 2 * letter, theme=stage.theme)) for blocks in (above, [self._muted(keys)]))
 
         def draw() -> None:
@@ -142,8 +142,8 @@ class Preview:
 
         return draw
 
-    def _muted(self, text: str) -> Block:
-        return Block(text, round(self._stage.letter_px * 0.9), self._stage.theme.muted)
+    def _muted(self, text: str) -> TextBlock:
+        return TextBlock(text, round(self._stage.letter_px * 0.9), self._stage.theme.muted)
 
     def _put(self, picture: Any, y: float) -> None:
         self._stage.pictures.draw(picture, 0, round(y))

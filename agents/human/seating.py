@@ -12,7 +12,7 @@ from ..base import AgentOptions, WindowAgent
 
 #: what ports of triggers and button boxes need, by how their addresses begin
 _PORT_PACKAGES = {"serial": "serial", "lsl": "pylsl"}
-#: arguments of a participant that no option sets, and their names in a record
+#: fields of the window options, and answers of the simulated participant, that no option sets, and their names in a record
 _BEYOND_OPTIONS = {**{name: name for name in ("screen", "paced_hz", "keyboard", "guard_ms", "answers")}, "size_deg": "canvas_deg"}
 
 
@@ -23,7 +23,7 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
     ----------
     simulate : the observer, and its speed if it is said there; None for a person
     seed, speed : of the simulated participant
-    window : arguments of ``Participant``
+    window : fields of ``WindowOptions``
 
     Raises
     ------
@@ -48,14 +48,15 @@ def seat(simulate: str | None, seed: int, speed: float, window: Mapping[str, Any
         agent: WindowAgent = SimulatedParticipant.from_name(observer, AgentOptions(seed, window={"speed": speed, **window}))
     else:
         from .participant import Participant
+        from .window_options import WindowOptions
 
-        agent = Participant(**window)
+        agent = Participant(WindowOptions(**window))
     agent.ready()
     return agent
 
 
 def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict[str, Any]:
-    """How somebody sat at the window, from the settings in a session's record: arguments of ``Participant``.
+    """Return how somebody sat at the window, from the settings in a session's record: fields of ``WindowOptions``.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def window_again(settings: Mapping[str, Any], screen: int | None = None) -> dict
 
 
 def defaults_of_then(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How somebody sat at the window beyond what options say, from the settings in a session's record: the defaults of then."""
+    """Return how somebody sat at the window beyond what options say, from the settings in a session's record: the defaults of then."""
     options = {argument: settings[name] for argument, name in _BEYOND_OPTIONS.items() if name in settings}
     return {**options, **({"size_px": tuple(settings["window_px"])} if settings.get("window_px") else {})}
 

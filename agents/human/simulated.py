@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -13,14 +14,10 @@ from ...core.errors import SpanLabError
 from ...paradigms import AnswerKeys, Ask, Dial, Percept, Surface, Truth
 from ...paradigms.responses.keys import is_key
 from ...paradigms.translation import Words
-from ...stimuli.render.palette import PaletteName
 from ..base import AgentOptions, Option, Response, TrialContext
 from ..oracles import Observer, make_observer
-from .display.file import DisplayFile
-from .display.theme import ThemeName
 from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
-from .input.keyboard import Backend
-from .input.refractory import USUAL, Refractory
+from .input.refractory import Refractory
 from .input.xtest import InputEvent, XTestInput
 from .pages.between_trials import LEAST
 from .participant import Participant, ParticipantEpisode
@@ -36,9 +33,10 @@ from .simulation import (
     reaction_times,
     turning_keys,
 )
-from .stage import CanvasSize, Stage
+from .stage import Stage
 from .trial_player import GO_ON_AFTER, Player
 from .triggers.sender import TriggerSender
+from .window_options import USUAL_WINDOW, WindowOptions
 
 #: How questions are answered that keys and the mouse can answer.
 Answers = Literal["both", "keys", "mouse"]
@@ -58,8 +56,8 @@ class SimulatedParticipant(Participant):
     seed : of reaction times and of the choice between keys and mouse
     speed : how many times faster than the declared reaction times; displays keep their times
     answers : by ``keys``, by ``mouse``, or by ``both`` in turn, where a question can be answered either way
-    refractory : for a person's speed; divided by ``speed``, as reaction times are
-    others : as for :class:`Participant`
+    options : of the window; its refractory times are for a person's speed, and are divided by ``speed``, as reaction times are
+    name, say : as for :class:`Participant`
     """
 
     kind: ClassVar[AgentKind] = SIMULATED
@@ -67,54 +65,21 @@ class SimulatedParticipant(Participant):
     def __init__(
         self,
         observer: str | Observer = "capacity",
+        options: WindowOptions = USUAL_WINDOW,
         *,
         seed: int = 1,
         speed: float = 1.0,
         answers: Answers = "both",
-        fullscreen: bool = True,
-        screen: int = 0,
-        size_deg: CanvasSize | None = None,
-        width_cm: float | None = None,
-        distance_cm: float = 57.0,
-        size_px: tuple[int, int] = (1024, 768),
-        paced_hz: float = 60.0,
-        keyboard: Backend = "ptb",
-        guard_ms: float = 3.0,
-        display: DisplayFile | None = None,
-        patch: str = "",
-        theme: ThemeName = "standard",
-        palette: PaletteName = "published",
-        font: str = "",
-        triggers: str = "",
-        buttons: str = "",
-        refractory: Refractory = USUAL,
         name: str = "",
         say: Callable[[str], None] | None = None,
     ) -> None:
         if speed <= 0:
             raise SpanLabError("the speed of a simulated participant must be above 0; 1 is a normal speed, 4 is four times as fast")
         self.observer = make_observer(observer) if isinstance(observer, str) else observer
-        super().__init__(
-            fullscreen=fullscreen,
-            screen=screen,
-            size_deg="largest" if size_deg is None and width_cm is None and display is None else size_deg,
-            width_cm=SCREEN_CM if width_cm is None else width_cm,
-            distance_cm=distance_cm,
-            size_px=size_px,
-            paced_hz=paced_hz,
-            keyboard=keyboard,
-            guard_ms=guard_ms,
-            display=display,
-            patch=patch,
-            theme=theme,
-            palette=palette,
-            font=font,
-            triggers=triggers,
-            buttons=buttons,
-            refractory=refractory,
-            name=name or f"simulated:{self.observer.name}",
-            say=say,
-        )
+        if options.width_cm is None:
+            size = "largest" if options.size_deg is None and options.display is None else options.size_deg
+            options = replace(options, size_deg=size, width_cm=SCREEN_CM)
+        super().__init__(options, name=name or f"simulated:{self.observer.name}", say=say)
         if answers not in get_args(Answers):
             raise SpanLabError(f"a simulated participant answers by 'keys', 'mouse' or 'both'; found '{answers}'")
         self._seed = seed
@@ -129,7 +94,9 @@ class SimulatedParticipant(Participant):
     @override
     def from_name(cls, detail: str, options: AgentOptions) -> SimulatedParticipant:
         observer = detail or "capacity"
-        return cls(observer=observer, seed=options.seed, name=f"simulated:{observer}", **options.window)
+        manner = {name: value for name, value in options.window.items() if name in ("speed", "answers", "say")}
+        window = WindowOptions(**{name: value for name, value in options.window.items() if name not in manner})
+        return cls(observer, window, seed=options.seed, name=f"simulated:{observer}", **manner)
 
     @override
     def open(self) -> Stage:
@@ -143,7 +110,7 @@ class SimulatedParticipant(Participant):
 
     @override
     def _refractory_times(self) -> Refractory:
-        return self._refractory.divided(self._speed)
+        return self.options.refractory.divided(self._speed)
 
     @property
     def xtest(self) -> XTestInput:
@@ -198,7 +165,7 @@ class SimulatedParticipant(Participant):
         return drawn_seconds(self._random, distribution, self._speed)
 
     def answer_plan(self, ask: Ask, value: Any) -> Callable[[float], None]:
-        """What to do from the onset of a question on, so that the answer is ``value``."""
+        """Return a function that presses from the onset of a question on, so that the answer is ``value``."""
         surface = ask.kind.surface()
         if surface.dial is not None:
             return self._dial_plan(ask, surface.dial, value)
@@ -235,7 +202,7 @@ class SimulatedParticipant(Participant):
         return self._carried_out(ask, events)
 
     def _carried_out(self, ask: Ask, events: list[tuple[float, InputEvent]]) -> Callable[[float], None]:
-        """What presses keys and clicks at their times from the onset on; within the window, where there is one."""
+        """Return a function that presses keys and clicks at their times from the onset on; within the window, where there is one."""
         delay = events[-1][0]
         if ask.window_ms is not None and delay > (ask.window_ms - BEFORE_CLOSE_MS) / 1000.0:
             squeeze = max(0.0, ask.window_ms - BEFORE_CLOSE_MS) / 1000.0 / delay

@@ -1,4 +1,4 @@
-"""What a simulated participant answers, and after which time: the same at the window and at a page in a browser."""
+"""Answers of a simulated participant, and their times: the same at the window and at a page in a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AFTER_REFRACTORY_MS = 10.0
 
 
 class Decisions:
-    """What an observer answers in one trial.
+    """Answers of an observer in one trial.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def drawn_seconds(random: np.random.RandomState, distribution: tuple[float, floa
 
 
 def observer_settings(observer: Observer, seed: int, speed: float) -> dict[str, Any]:
-    """Who answers, with which seed and how fast, for the record."""
+    """Return observer, seed and speed, for the record."""
     return {"observer": observer.name, **{f"observer_{name}": value for name, value in observer.settings().items()}, "seed": seed, "speed": speed}
 
 
 def reaction_times() -> dict[str, Any]:
-    """How reaction times are drawn, for the settings of an agent."""
+    """Return how reaction times are drawn, for the settings of an agent."""
     return {
         "distribution": "ex-Gaussian (mean and standard deviation of the Gaussian part, mean of the exponential part), divided by speed",
         "answer_ms": list(ANSWER_MS),

@@ -70,7 +70,7 @@ class Sounding:
         self._there: _Scheduled | None = None
 
     def to_schedule(self, display: Display) -> bool:
-        """Whether a display has a sound that has not been scheduled."""
+        """Return whether a display has a sound that has not been scheduled."""
         return audible(display.stimulus, self._rings()) is not None and (self._coming is None or self._coming.display is not display)
 
     def foresee(self, display: Display, at: float) -> None:

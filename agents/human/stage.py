@@ -19,7 +19,7 @@ from ...stimuli.scene import BACKGROUND
 from ..base import Shown
 from .display.focus import Focus
 from .display.frames import apart
-from .display.lettering import Pictures
+from .display.lettering import PictureStore
 from .display.patch import Patch, PatchView
 from .display.surface import SurfaceView
 from .display.theme import THEMES, ThemeName
@@ -41,8 +41,8 @@ CLOCK_JUMP = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    """How the window looks to people: the theme around the canvas, and the palette of the stimuli."""
+class WindowLooks:
+    """Looks of the window for people: the theme around the canvas, and the palette of the stimuli."""
 
     theme: ThemeName = "standard"
     palette: PaletteName = "published"
@@ -121,14 +121,14 @@ class Stage:
         keyboard: Backend,
         say: Callable[[str], None],
         patch: Patch | None = None,
-        looks: Looks = Looks(),
+        looks: WindowLooks = WindowLooks(),
         refractory: Refractory = USUAL,
     ) -> None:
         self.refractory = refractory
         self.window = LabWindow(screen, say)
         self.theme = THEMES[looks.theme]
         self.window.win.color = self.theme.background
-        self.pictures = Pictures(self.window.win)
+        self.pictures = PictureStore(self.window.win)
         self.letter_px = max(14, round(self.window.size[1] / _LINES if size_deg == "largest" else self.window.pixels(0.5)))
         try:
             self.canvas_px = self._fit(size_deg)
@@ -330,7 +330,7 @@ class Stage:
             self.attendant.waits(for_what, onset)
 
     def apparatus(self) -> dict[str, Any]:
-        """What was found, fit for JSON."""
+        """Return what was found, fit for JSON."""
         return {
             **self.window.apparatus(),
             "canvas_px": self.canvas_px,

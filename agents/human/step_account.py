@@ -29,24 +29,24 @@ class StepAccount:
 
     @property
     def over(self) -> bool:
-        """Whether the step ends without waiting for its displays."""
+        """True if the step ends without waiting for its displays."""
         return self.sheet is not None and self.sheet.complete and self.percept.ask is not None and self.percept.ask.ends == "on_answer"
 
     @property
     def waits(self) -> bool:
-        """Whether a press could still matter."""
+        """True if a press could still matter."""
         if self.sheet is None or self.percept.ask is None:
             return False
         return not self.sheet.complete or self.percept.ask.counts == "last" or self.sheet.surface.several
 
     @property
     def open_until(self) -> float | None:
-        """When the window closes (s) in which an answer could still come; None where none can, or there is no window."""
+        """Time at which the window closes (s) in which an answer could still come; None where none can, or there is no window."""
         return self.sheet.closes if self.sheet is not None and self.waits and not self.over else None
 
 
 def time_of(percept: Percept, index: int) -> float | None:
-    """How long a display of a step is to last (ms): its own time; what is left of the window for the last one of a question whose window is longer."""
+    """Return how long a display of a step is to last (ms): its own time; what is left of the window for the last one of a question whose window is longer."""
     display, ask, before = percept.displays[index], percept.ask, [earlier.ms for earlier in percept.displays[:index]]
     if ask is None or ask.window_ms is None or index + 1 < len(percept.displays) or None in before:
         return display.ms

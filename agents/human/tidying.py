@@ -9,7 +9,7 @@ from typing import Any
 
 
 def _trimmer() -> Any:
-    """What makes the C library of Linux give free memory back; nothing on other systems, and with other libraries."""
+    """Return the function by which the C library of Linux gives free memory back; nothing on other systems, and with other libraries."""
     if not sys.platform.startswith("linux"):
         return lambda _: 0
     return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: 0)

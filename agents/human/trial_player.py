@@ -84,18 +84,18 @@ class Player:
 
     @property
     def shown(self) -> list[Shown]:
-        """What was shown in the last step. The end of its last display is the planned one until that display has been replaced; the list is then completed in
+        """The displays of the last step. The end of its last display is the planned one until that display has been replaced; the list is then completed in
         place."""
         return self._step.shown if self._step is not None else []
 
     @property
     def onset(self) -> float:
-        """When the last step came on, in seconds on PsychoPy's clock."""
+        """Time at which the last step came on, in seconds on PsychoPy's clock."""
         return self._step.onset if self._step is not None else 0.0
 
     @property
     def notes(self) -> dict[str, Any]:
-        """What happened besides in the last step, fit for JSON; completed in place until the next step has begun."""
+        """Whatever else happened in the last step, fit for JSON; completed in place until the next step has begun."""
         return self._step.notes if self._step is not None else {}
 
     # -- one step --------------------------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, membe
 from .checkpoints_io.limited import LIMITED, limit_for, name_and_noise
 from .foreign import foreign_network
 from .foreign_agent import ForeignAgent
-from .inputs.frames import FrameStore
+from .inputs.frames import NetworkFrames
 from .inputs.words import Store, WordStore
 from .readout import one_thread, read_out, view_of
 
@@ -210,7 +210,7 @@ class NetworkAgent(BatchAgent):
 
     def _store(self, view: NetworkView) -> Store:
         """An empty store of what the network takes in: frames, or the words whose vectors it reads."""
-        return WordStore(self.checkpoint.vectors) if view.input == "vectors" else FrameStore()
+        return WordStore(self.checkpoint.vectors) if view.input == "vectors" else NetworkFrames()
 
     def _view(self, context: TrialContext) -> NetworkView:
         view = view_of(context)
@@ -259,5 +259,5 @@ class NetworkEpisode(Episode):
         return None if percept.ask is None else read_out(passage.logits[0, 0].numpy(), percept.ask, self._view)
 
     def _frame(self, stimulus: Stimulus) -> np.ndarray:
-        """What the network takes in at one step: a frame, uint8 (1, 32, 32, 3), or a vector, float32 (1, 300)."""
+        """Return the input of the network at one step: a frame, uint8 (1, 32, 32, 3), or a vector, float32 (1, 300)."""
         return network_frame(stimulus.scene())[None] if self._words is None else self._words.shown([stimulus])

@@ -86,7 +86,7 @@ class Frames(_Part):
 
 
 class Outputs(_Part):
-    """Where the outputs of one task are among a network's logits."""
+    """Places of the outputs of one task among a network's logits."""
 
     logits: list[Place] = Field(
         description="the network's logit for each output of the paradigm's head, in their order: a list, or from-to (0-8). Where the head has one output, "
@@ -135,16 +135,16 @@ class Interface(_Part):
 
     @property
     def numbered(self) -> bool:
-        """Whether the network gets the number of the task."""
+        """True if the network gets the number of the task."""
         return any(one.number is not None for one in self.tasks.values())
 
     @property
     def least(self) -> int:
-        """How many logits it has to give at least."""
+        """The smallest number of logits that it has to give."""
         return 1 + max(max(one.logits) for one in self.tasks.values())
 
 
-class Description(Interface):
+class NetworkDescription(Interface):
     """A program in a file, described."""
 
     network: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)] = Field(description="name of the network")
@@ -187,7 +187,7 @@ class OwnNetwork(ABC):
         """
 
     def facts(self) -> Mapping[str, Any]:
-        """What else is to be kept with every session (a version, how it was trained), fit for JSON."""
+        """Return what else is to be kept with every session (a version, how it was trained), fit for JSON."""
         return {}
 
 
@@ -282,7 +282,7 @@ def _described(path: Path) -> Foreign:
     return Foreign(described.network, interface, _Program(interface, program), facts, (summary,))
 
 
-def read_description(path: Path) -> Description:
+def read_description(path: Path) -> NetworkDescription:
     """Read the description of a program.
 
     Raises
@@ -295,8 +295,8 @@ def read_description(path: Path) -> Description:
     document = yaml_source.read(path)
     if not isinstance(document.data, dict):
         raise ParadigmError([document.problem((), "expected the description of a network (keys with values, beginning with 'network: NAME')")])
-    described, found = validated(Description, document.data)
-    if found or not isinstance(described, Description):
+    described, found = validated(NetworkDescription, document.data)
+    if found or not isinstance(described, NetworkDescription):
         raise ParadigmError([document.problem(place, message) for place, message in found])
     return described
 

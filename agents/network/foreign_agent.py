@@ -151,7 +151,7 @@ class ForeignAgent(BatchAgent):
         return at[interface.tasks[task].logits]
 
     def _view(self, context: TrialContext) -> NetworkView:
-        """What it sees of a paradigm.
+        """Return what it sees of a paradigm.
 
         Raises
         ------

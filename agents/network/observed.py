@@ -11,7 +11,7 @@ import numpy as np
 
 from ...paradigms import Answer, Ask, NetworkView, Step, Trial
 from ...paradigms.network_view import is_model_step
-from .inputs.frames import FrameStore
+from .inputs.frames import NetworkFrames
 from .inputs.words import WordStore
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PROBE = "probe"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProbedQuestion:
     """One question.
 
     Parameters
@@ -58,7 +58,7 @@ class Observed:
     trials: tuple[Trial, ...]
     steps: tuple[tuple[Step, ...], ...]
     hidden: np.ndarray
-    questions: tuple[Question, ...]
+    questions: tuple[ProbedQuestion, ...]
     seen: Seen
 
 
@@ -72,7 +72,7 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     import torch
 
     steps_of = tuple(tuple(step for step in trial.steps if is_model_step(step.percept)) for trial in trials)
-    store = WordStore(vectors) if view.input == "vectors" else FrameStore()
+    store = WordStore(vectors) if view.input == "vectors" else NetworkFrames()
     numbers = store.add([step.percept.for_machine.stimulus for steps in steps_of for step in steps])
     lengths = np.array([len(steps) for steps in steps_of], int)
     index = np.zeros((len(steps_of), int(lengths.max(initial=0))), np.int64)
@@ -89,9 +89,9 @@ def observe(network: Network, vectors: WordVectors | None, view: NetworkView, tr
     return Observed(view, tuple(trials), steps_of, np.where(inside[..., None], np.concatenate(hidden), np.float32(0)), questions, asked)
 
 
-def _questions(trials: Sequence[Sequence[Step]]) -> tuple[Question, ...]:
+def _questions(trials: Sequence[Sequence[Step]]) -> tuple[ProbedQuestion, ...]:
     found = [
-        (step.percept.phase, Question(row, place, step.percept.ask, step.truth.answer))
+        (step.percept.phase, ProbedQuestion(row, place, step.percept.ask, step.truth.answer))
         for row, steps in enumerate(trials)
         for place, step in enumerate(steps)
         if step.percept.ask is not None and step.truth.answer is not None

@@ -1,4 +1,4 @@
-"""How the outputs of a network become an answer, whoever made the network."""
+"""The step from the outputs of a network to an answer, whoever made the network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOP = 30
 
 
 def view_of(context: TrialContext) -> NetworkView:
-    """What networks see of a paradigm.
+    """Return what networks see of a paradigm.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a network is made of: its tasks and the declared sizes, without torch."""
+"""Settings of networks: their tasks and the declared sizes, without torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Width = Annotated[int, Field(ge=1, le=4096)]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a network knows of one task.
+    """One task, as a network knows it.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def heads_of(tasks: Mapping[str, Task]) -> dict[str, int]:
 
 
 class DelayLine(BaseModel):
-    """How part of the recurrent units start: as a shift register of ``slots`` groups of ``width`` units.
+    """Start of some of the recurrent units as a shift register of ``slots`` groups of ``width`` units.
 
     Each group hands its content to the next at every step.
     """
@@ -69,7 +69,7 @@ class DelayLine(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """What all networks have. Unknown keys are refused."""
+    """Settings that all networks have. Unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -132,7 +132,7 @@ class WormSettings(ModelSettings):
 
 
 def _family(data: Any) -> str:
-    """Which class of settings some data are for; data that are none are told of by the class of most networks."""
+    """Return which class of settings some data are for; data that are none are told of by the class of most networks."""
     encoder = data.get("encoder") if isinstance(data, Mapping) else getattr(data, "encoder", None)
     return "worm" if encoder == "worm" else "compact"
 

@@ -7,6 +7,7 @@ from .exclusions import of_sessions as of_sessions
 from .loading import Data as Data
 from .loading import load as load
 from .loading import tables_and_folders as tables_and_folders
+from .numbers import with_sign as with_sign
 from .scoring import Scored as Scored
 from .scoring import plural as plural
 from .scoring import score_table as score_table

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 #: What people and spreadsheets write for yes and for no.
 YES = frozenset(
@@ -36,8 +34,6 @@ def coded(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
 
 def _factorized(column: pd.Series) -> tuple[np.ndarray, Any]:
     """Codes and distinct values; -1 stands for missing. Categories that nothing has are left out."""
-    import pandas as pd
-
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, names = column.cat.codes.to_numpy(), column.cat.categories
     elif (whole := _small_numbers(column)) is not None:
@@ -69,8 +65,6 @@ def _small_numbers(column: pd.Series) -> tuple[np.ndarray, int, int] | None:
 
 def apart(column: pd.Series) -> tuple[np.ndarray, int]:
     """A column as whole numbers from 0, in no particular order, and how many there may be; missing is a value like any other."""
-    import pandas as pd
-
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(np.int64) + 1, len(column.cat.categories) + 1
     if column.dtype.kind in "bif":
@@ -87,8 +81,6 @@ def apart(column: pd.Series) -> tuple[np.ndarray, int]:
 
 def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True) -> np.ndarray:
     """Several columns of codes as one column of whole numbers that sort like the first, then the second, and so on (if ``sort``)."""
-    import pandas as pd
-
     code, room = np.zeros(len(codes[0]), dtype=np.int64), 1
     for column_codes, size in zip(codes, sizes, strict=True):
         if size <= 1 and not column_codes.any():
@@ -101,9 +93,7 @@ def packed(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = True)
 
 
 def changes(column: pd.Series) -> np.ndarray:
-    """Where a value differs from the one before it; missing values are alike."""
-    import pandas as pd
-
+    """Return where a value differs from the one before it; missing values are alike."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = column.cat.codes.to_numpy()
     elif column.dtype.kind in "bi":
@@ -122,8 +112,6 @@ def groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.
 
     Rows that follow one another and are alike are looked at once.
     """
-    import pandas as pd
-
     if not len(table):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     starts = np.zeros(len(table), bool)
@@ -145,8 +133,6 @@ def first_rows(number: np.ndarray, many: int) -> np.ndarray:
 
 def decoded(column: pd.Series) -> pd.Series:
     """A column of JSON scalars (as text, or decoded already) as plain values; None where it holds null or nothing."""
-    import pandas as pd
-
     codes, values = _factorized(column)
     plain = [*map(plain_value, values)]
     known = [value for value in plain if value is not None]
@@ -168,7 +154,7 @@ def numbers(column: pd.Series) -> np.ndarray:
 
 
 def plain_value(value: object) -> Any:
-    """What a JSON scalar stands for; other text stands for itself."""
+    """Return what a JSON scalar stands for; other text stands for itself."""
     if not isinstance(value, str):
         return value.item() if isinstance(value, np.generic) else value
     try:

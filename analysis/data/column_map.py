@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...sessions.record.reader import COLUMNS
-
-if TYPE_CHECKING:
-    import pyarrow
 
 OPTION = "--map"
 _OURS = frozenset(column.name for column in COLUMNS)
@@ -40,7 +38,7 @@ _SYNONYMS = {name: words.split() for name, words in _LIKE.items()}
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """How the columns of tables in files are to be read.
+    """Names and values by which the columns of tables in files are read.
 
     Parameters
     ----------
@@ -79,8 +77,6 @@ class ColumnMap:
 
     def filled(self, table: pyarrow.Table) -> pyarrow.Table:
         """A table with the columns that it lacks and that have one value."""
-        import pyarrow
-
         for name, value in self.values:
             if name not in table.column_names:
                 table = table.append_column(name, pyarrow.repeat(value, table.num_rows))
@@ -134,7 +130,7 @@ def _plain(name: str) -> str:
 
 
 def hint(names: Sequence[str], missing: Sequence[str]) -> str:
-    """What to write where columns are missing; it begins with a colon or a full stop.
+    """Return what to write where columns are missing; it begins with a colon or a full stop.
 
     Parameters
     ----------

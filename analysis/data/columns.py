@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...sessions.record.columns import FURTHER
 from .coding import decoded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of the record that conditions may be, besides factors and recorded values.
 PLAIN = ("list_length", "set_size", "serial_position", "retention_steps", "output_position", "block", "group", "confidence")
@@ -65,12 +61,12 @@ def varied(items: pd.DataFrame) -> list[str]:
 
 
 def alike(items: pd.DataFrame, one: str, other: str) -> bool:
-    """Whether two columns distinguish the same conditions, whatever their levels are called."""
+    """Return whether two columns distinguish the same conditions, whatever their levels are called."""
     pairs = items[[one, other]].astype(str).drop_duplicates()
     return bool(not pairs[one].duplicated().any() and not pairs[other].duplicated().any())
 
 
 def is_numeric(column: pd.Series) -> bool:
-    """Whether the levels of a column are numbers."""
+    """Return whether the levels of a column are numbers."""
     known = decoded(column).dropna()
     return all(isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_) for value in known.unique())

@@ -1,23 +1,22 @@
-"""How somebody's session went, from its record: practice, quiz and attention checks, and what cut it off."""
+"""The course of somebody's session, from its record: practice, quiz and attention checks, and what cut it off."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...sessions.record.events import Event
 from ...sessions.record.quiz import attention_checks, quiz_of
 from ...sessions.record.reader import finished_scores
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a session went.
+    """Course of a session.
 
     Parameters
     ----------
@@ -36,13 +35,13 @@ class Conduct:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """What was not passed, in words."""
+        """The checks that were not passed, in words."""
         checks = (f"{self.checks} of {self.checked} attention checks right",) if self.checks < self.checked else ()
         return (*["practice not passed"] * (self.practice is False), *["quiz not passed"] * (self.quiz is False), *checks)
 
     @property
     def upsets(self) -> tuple[str, ...]:
-        """What interrupted it, in words."""
+        """The interruptions, in words."""
         cuts = tuple(f"{count} trial{'s' * (count != 1)} {_CUT.get(why, f'cut off ({why})')}" for why, count in sorted(self.cuts.items()))
         return (*cuts, *[f"resumed {self.resumed} time{'s' * (self.resumed != 1)}"] * bool(self.resumed))
 
@@ -52,7 +51,7 @@ _CUT = {"paused": "paused", "hidden": "cut off by a hidden page", "reloaded": "c
 
 
 def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
-    """How a session went.
+    """Return the course of a session.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...core.agent_kinds import PARTICIPANT
@@ -23,8 +24,6 @@ from .style import listed
 from .timing import session_timing, verdict
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .sessions import SessionFacts
 
 Level = Literal["answers", "trials", "sessions", "participants"]
@@ -175,7 +174,7 @@ OF_FOLDERS: tuple[MeasureName, ...] = ("timing", "failed", "attention_checks")
 
 @dataclass(frozen=True)
 class OfSessions:
-    """What the folders of sessions hold besides answers, by the name of the session.
+    """Facts from the folders of sessions besides answers, by the name of the session.
 
     Parameters
     ----------
@@ -209,7 +208,7 @@ class RulesFile(BaseModel):
 
 @dataclass(frozen=True)
 class Exclusions:
-    """What rules left out.
+    """Account of what rules left out.
 
     Parameters
     ----------
@@ -237,8 +236,6 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
     SpanLabError
         for a rule on what only the folder of a session tells, where nothing of it was given.
     """
-    import pandas as pd
-
     if sessions is None:
         for rule in rules:
             if rule.where in OF_FOLDERS:
@@ -284,7 +281,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
 
 
 def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSessions:
-    """What the rules need to know from the folders of sessions."""
+    """Return what the rules need to know from the folders of sessions."""
     asked = {rule.where for rule in rules}
     timings = {facts.name: session_timing(facts.folder) for facts in sessions if facts.timing is not None} if "timing" in asked else {}
     faults = {name: len(verdict(timing).look) for name, timing in timings.items() if timing is not None}
@@ -295,8 +292,6 @@ def of_sessions(sessions: Sequence[SessionFacts], rules: Sequence[Rule]) -> OfSe
 
 def _decisions(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of decisions that need no memory, without practice."""
-    import pandas as pd
-
     nothing = pd.Series(False, index=table.index)
     idle = pd.to_numeric(table["set_size"], errors="coerce").eq(0) if "set_size" in table.columns else nothing
     practice = table["practice"].eq(True).fillna(False).astype(bool) if "practice" in table.columns else nothing
@@ -324,7 +319,6 @@ def _outside(values: pd.Series, rule: Rule) -> np.ndarray:
 
 def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSessions, trials: np.ndarray) -> pd.Series:
     """The value of each unit, NaN where it is not known."""
-    import pandas as pd
 
     def number(name: str) -> pd.Series:
         return pd.to_numeric(items[name], errors="coerce") if name in items.columns else pd.Series(np.nan, index=items.index)
@@ -378,8 +372,6 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
 
 def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:
     """A row for each unit that is left out."""
-    import pandas as pd
-
     excluded = judged[np.isin(unit, out.index.to_numpy())]
     code = pd.Series(unit[np.isin(unit, out.index.to_numpy())], index=excluded.index)
     first = excluded[~code.duplicated()]

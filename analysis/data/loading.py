@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
 
 from ...core.agent_kinds import NETWORK
 from ...core.errors import SpanLabError
@@ -23,11 +26,6 @@ from .scoring import NEEDED, Scored, score_table
 from .sessions import SessionFacts, SpanFacts, gather
 from .spreadsheets import TEXT, UNREAD, WORKBOOK, header_of, read_text
 from .style import labelled, named, title_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow
-    import pyarrow.parquet
 
 #: Columns that the analysis reads, besides those of factors and recorded values.
 COLUMNS = tuple(column.name for column in RECORDED if column.loaded)
@@ -66,7 +64,7 @@ class Data:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What looks like a mistake in the data and was used all the same, in plain sentences."""
+        """Likely mistakes in the data that were used all the same, in plain sentences."""
         return (*self.unread, *self.scored.cautions)
 
 
@@ -124,7 +122,7 @@ def described(
 
 
 def _tolerances(scored: Scored) -> list[str]:
-    """What counts as right where answers are on a continuous scale, for each paradigm with such answers."""
+    """Return what counts as right where answers are on a continuous scale, for each paradigm with such answers."""
     if "tolerance" not in scored.items.columns:
         return []
     notes: list[str] = []
@@ -138,8 +136,6 @@ def _tolerances(scored: Scored) -> list[str]:
 
 def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequence[SessionFacts]) -> tuple[list[pd.DataFrame], Exclusions]:
     """Tables without what rules leave out; they are judged together, so that a person in two files is one person."""
-    import pandas as pd
-
     known = of_sessions(sessions, rules)
     if len(tables) == 1:
         kept, report = apply_exclusions(tables[0], rules, known)
@@ -149,14 +145,12 @@ def _without(tables: list[pd.DataFrame], rules: Sequence[Rule], sessions: Sequen
 
 
 def unread_columns(files: Sequence[Path], columns: ColumnMap = AS_WRITTEN) -> tuple[str, ...]:
-    """What is said of columns of files that look like ones that the analysis reads."""
+    """Return what is said of columns of files that look like ones that the analysis reads."""
     return tuple(sentence for file in files for sentence in unread(file, _names(file, columns)))
 
 
 def _names(file: Path, columns: ColumnMap) -> list[str]:
     """The columns of a file by their names in the response table."""
-    import pyarrow.parquet
-
     names = header_of(file, columns) if file.suffix.lower() in (*TEXT, WORKBOOK) else pyarrow.parquet.read_schema(file).names
     return [*columns.renamed(file, names), *(name for name, _ in columns.values)]
 
@@ -175,16 +169,13 @@ def read_file(file: Path, trial_ids: bool = True, whole: bool = False, columns: 
 
 
 def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tuple[int, int] | None = None, columns: ColumnMap = AS_WRITTEN) -> pyarrow.Table:
-    """What :func:`read_file` reads, as an Arrow table.
+    """Read what :func:`read_file` reads, as an Arrow table.
 
     Parameters
     ----------
     cut : of a Parquet file, the first row and the one after the last; None for all
     columns : the names of its columns in the response table
     """
-    import pyarrow
-    import pyarrow.parquet
-
     try:
         if file.suffix.lower() in (*TEXT, WORKBOOK):
 
@@ -225,8 +216,6 @@ def _rows(opened: pyarrow.parquet.ParquetFile, names: Sequence[str], cut: tuple[
 
 def as_frame(table: pyarrow.Table) -> pd.DataFrame:
     """An Arrow table as a data frame; texts that repeat are kept once."""
-    import pyarrow
-
     for place, field in enumerate(table.schema):
         if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type):
             table = table.set_column(place, field.name, table.column(place).dictionary_encode())
@@ -239,7 +228,6 @@ def as_frame(table: pyarrow.Table) -> pd.DataFrame:
 
 def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Join tables into one; texts that all of them keep once (categories) stay so. The list is emptied."""
-    import pandas as pd
     from pandas.api.types import union_categoricals
 
     if len(tables) == 1:
@@ -260,8 +248,6 @@ def concatenated(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 def _nothing(rows: int, kind: Any = "str") -> pd.Series:
     """A column of texts in which everything is missing."""
-    import pandas as pd
-
     return pd.Series(pd.Categorical.from_codes(np.full(rows, -1, np.int8), categories=pd.Index([], dtype=kind)))
 
 

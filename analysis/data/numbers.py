@@ -51,7 +51,7 @@ VERDICTS = (
 
 
 def missing(value: Any) -> bool:
-    """Whether there is no number."""
+    """Return whether there is no number."""
     return value is None or str(value) in ("nan", "<NA>", "None")
 
 

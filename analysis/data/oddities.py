@@ -1,4 +1,4 @@
-"""What a laboratory's own table may hold that gives wrong numbers without an error: refused in a sentence that says what to write, or noted."""
+"""Contents of a laboratory's own table that give wrong numbers without an error: refused in a sentence that says what to write, or noted."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.json_values import NOTHING
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow
 
 #: Columns that say what was answered to an item: rows of one item that differ in one of them contradict each other.
 ANSWERED = ("answer", "correct_answer", "correct", "outcome", "rt_ms")
@@ -30,7 +28,7 @@ _NAMES = 6
 
 @dataclass(frozen=True)
 class Oddities:
-    """What looks like a mistake in a table, and was used as it is. Those of several parts of a table can be added.
+    """Likely mistakes in a table that were used as they are. Those of several parts of a table can be added.
 
     Parameters
     ----------
@@ -58,7 +56,7 @@ class Oddities:
         )
 
     def sentences(self) -> tuple[str, ...]:
-        """What is odd, what was made of it, and what to write in its place."""
+        """Return what is odd, what was made of it, and what to write in its place."""
         return (*self._kinds(), *self._people(), *self._answers(), *self._times())
 
     def _kinds(self) -> Iterator[str]:
@@ -97,7 +95,7 @@ def _key(name: str) -> str:
 
 
 def oddities_of(table: pd.DataFrame) -> Oddities:
-    """What looks like a mistake in a table whose columns have their types."""
+    """Find what looks like a mistake in a table whose columns have their types."""
     known = (table["agent"] != "").to_numpy() & (table["paradigm"] != "").to_numpy()
     kindless = known & (table["agent_kind"] == "").to_numpy()
     failed = table["outcome"].isin(["omitted", "invalid"]).to_numpy()
@@ -109,7 +107,7 @@ def oddities_of(table: pd.DataFrame) -> Oddities:
 
 
 def _times_of(table: pd.DataFrame) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """How many reaction times each answerer has, and how many of them would be too quick; of those only who have such."""
+    """Return how many reaction times each answerer has, and how many of them would be too quick; of those only who have such."""
     times = table["rt_ms"].to_numpy(float)
     quick = (times > 0) & (times < QUICK_MS)
     if not quick.any():
@@ -188,14 +186,12 @@ class _Answerer:
 
     @property
     def nobody(self) -> bool:
-        """Whether the participant is no identifier."""
+        """True if the participant is no identifier."""
         return self.participant.strip().casefold() in NOTHING
 
 
 def _answerers(table: pyarrow.Table) -> list[_Answerer]:
-    """Who answers in the rows that have an agent."""
-    import pyarrow
-
+    """Return who answers in the rows that have an agent."""
     rows = table.filter(table.column("agent").is_valid())
     names = [name for name in ("agent_kind", "participant") if name in rows.column_names]
     columns = {name: rows.column(name).cast(pyarrow.string()) for name in names} | {"all": pyarrow.repeat("", rows.num_rows)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
 
 from ...core.errors import SpanLabError
 from ...sessions.record.reader import PARTS, read_table, stored_parts
@@ -15,11 +17,6 @@ from .coding import changes
 from .loading import as_frame, read_arrow, wanted
 from .scoring import TRIAL
 from .sessions import Head
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow
-    import pyarrow.parquet
 
 #: About so many rows are read at once.
 ROWS = 500_000
@@ -49,8 +46,6 @@ class Piece:
 
 def pieces_of_session(head: Head, rows: int = ROWS) -> Iterator[Piece]:
     """The pieces of a session: one, or of a large one about so many rows each."""
-    import pyarrow.parquet
-
     if PARTS not in head.session:
         yield Piece(head.folder, _SESSION, head.name)
         return
@@ -76,9 +71,6 @@ def pieces_of_file(file: Path, rows: int = ROWS) -> Iterator[Piece]:
     SpanLabError
         when the file cannot be read.
     """
-    import pyarrow
-    import pyarrow.parquet
-
     if file.suffix.lower() != ".parquet":
         yield Piece(file, rows)
         return
@@ -108,8 +100,6 @@ def _trial_end(opened: pyarrow.parquet.ParquetFile, number: int, ends: Sequence[
         return ends[number]
     last = opened.read_row_group(number, columns=there).to_pandas().iloc[-1:]
     for following in range(number + 1, len(ends)):
-        import pandas as pd
-
         table = pd.concat([last, opened.read_row_group(following, columns=there).to_pandas()], ignore_index=True)
         differs = np.zeros(len(table) - 1, bool)
         for name in there:
@@ -120,7 +110,7 @@ def _trial_end(opened: pyarrow.parquet.ParquetFile, number: int, ends: Sequence[
 
 
 def _above(one: pyarrow.parquet.RowGroupMetaData, other: pyarrow.parquet.RowGroupMetaData, column: int) -> bool:
-    """Whether all numbers of a column are higher in the other row group, as far as its statistics tell."""
+    """Return whether all numbers of a column are higher in the other row group, as far as its statistics tell."""
     before, after = one.column(column).statistics, other.column(column).statistics
     if before is None or after is None or not (before.has_min_max and after.has_min_max) or before.null_count or after.null_count:
         return False

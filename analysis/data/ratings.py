@@ -8,14 +8,12 @@ were right. It is scored here by the half of the scale that it lies in, and its 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .coding import NO, YES, decoded, numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Column of a recorded value that says, of a rating that is the answer, what was true.
 SIGNAL = "record_signal"
@@ -36,8 +34,6 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
     -------
     (the table, how many such ratings there are, how many of others cannot be scored because their scale has a middle)
     """
-    import pandas as pd
-
     if SIGNAL not in table.columns or "scale_to" not in table.columns:
         return table, 0, 0
     truth = [_truth(value) for value in decoded(table[SIGNAL])]
@@ -67,7 +63,7 @@ def score_halves(table: pd.DataFrame) -> tuple[pd.DataFrame, int, int]:
 
 
 def _truth(value: Any) -> bool | None:
-    """Whether a recorded value says that there was a signal, in any spelling that a file may hold; None where it says neither."""
+    """Return whether a recorded value says that there was a signal, in any spelling that a file may hold; None where it says neither."""
     if isinstance(value, int | float | np.bool_) and value in (0, 1):
         return bool(value)
     word = str(value).strip().lower()
@@ -85,8 +81,6 @@ def with_confidence(table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     -------
     (the table, how many ratings were used)
     """
-    import pandas as pd
-
     unscored = table["_unanswerable"].to_numpy(bool) & ~table["_intrusion"].to_numpy(bool)
     placed = (table["unit_trial"] >= 0).to_numpy() & table["ask"].notna().to_numpy()
     if not (unscored & placed).any() or not (~unscored & placed).any() or "answer" not in table.columns:

@@ -10,17 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.verdicts import VerdictRule
 from .coding import NO, YES, apart, coded, groups, packed
 from .oddities import ANSWERED, Oddities, contradiction, oddities_of
 from .ratings import score_halves, with_confidence
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TEXT = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "paradigm_hash", "generator", "trial_id", "outcome")
 #: Numbers and what they may be at least and at most; whether they are whole.
@@ -131,13 +129,13 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
 
 
 def has_blocks(items: pd.DataFrame) -> bool:
-    """Whether there are N-back items among scored items."""
+    """Return whether there are N-back items among scored items."""
     return "record_match" in items.columns and bool(items["record_match"].notna().any())
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What was left out of a table, or of a part of one, and why. Counts of several parts can be added.
+    """Counts of what was left out of a table, or of a part of one, and why. Counts of several parts can be added.
 
     Parameters
     ----------
@@ -246,8 +244,6 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     ----------
     left_out : gets the number of values that cannot be, by column
     """
-    import pandas as pd
-
     table = responses.copy(deep=False)
     if any(name not in table.columns for name in NEEDED):
         table = table.iloc[0:0]
@@ -271,8 +267,6 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
 
 def _numbers(column: pd.Series, name: str, left_out: dict[str, int], low: float = -np.inf, high: float = np.inf, whole: bool = False) -> pd.Series:
     """A column as finite numbers between two bounds; what is none is missing, and counted."""
-    import pandas as pd
-
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
     values = numbers.to_numpy()
     with np.errstate(invalid="ignore"):
@@ -289,8 +283,6 @@ def _numbers(column: pd.Series, name: str, left_out: dict[str, int], low: float 
 
 def as_text(column: pd.Series) -> pd.Series:
     """A column as text, nothing where it is missing; texts that are kept once (categories) stay so."""
-    import pandas as pd
-
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == "str":
         if not column.isna().any():
             return column
@@ -307,7 +299,7 @@ def _boolean(column: pd.Series) -> pd.Series:
 
 
 def _absent(column: pd.Series) -> pd.Series:
-    """Where a column of JSON scalars holds null, decoded or as text."""
+    """Return where a column of JSON scalars holds null, decoded or as text."""
     return _each(column, lambda value: _missing(value) or (isinstance(value, str) and value.strip() in ("", "null")), bool)
 
 
@@ -317,8 +309,6 @@ def _missing(value: object) -> bool:
 
 def _each(column: pd.Series, function: Callable[[object], object], kind: type) -> pd.Series:
     """A function of every value of a column, computed once for each distinct value: long tables repeat few of them."""
-    import pandas as pd
-
     if not len(column):
         return pd.Series(np.empty(0, object), index=column.index).astype(kind)
     try:
@@ -337,8 +327,6 @@ def _without_duplicates(table: pd.DataFrame, left_out: dict[str, int]) -> pd.Dat
     SpanLabError
         when two rows of the same item differ in what was answered, or in how it was scored or timed.
     """
-    import pandas as pd
-
     numbered = (table["unit_trial"] >= 0).to_numpy()  # of others, items cannot be distinguished
     if not numbered.any():
         return table

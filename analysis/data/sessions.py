@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, former_network, kind_named
 from ...core.errors import SpanLabError
@@ -30,9 +32,6 @@ from ...sessions.record.staircase import describe_span
 from .conduct import Conduct, conduct_of, without_memory
 from .scoring import plural
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 VERDICTS = (
     VerdictRule(
         name="a session is left out",
@@ -49,7 +48,7 @@ VERDICTS = (
 
 @dataclass(frozen=True)
 class Timing:
-    """How precisely displays with a planned duration were shown.
+    """Precision with which displays of a planned duration were shown.
 
     Parameters
     ----------
@@ -288,8 +287,6 @@ def gather(paths: Iterable[str | Path], spans_suffice: bool = False) -> Gathered
     SpanLabError
         when nothing at all could be read.
     """
-    import pandas as pd
-
     session_heads, adaptive, problems = _all_heads(paths)
     spans = tuple(map(span_facts, adaptive))
     problems += [span.left_out for span in spans]
@@ -399,7 +396,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
 
 
 def _protocol(session: Mapping[str, Any]) -> str:
-    """What practice somebody had, and how far memory of earlier trials can reach, in words."""
+    """Return what practice somebody had, and how far memory of earlier trials can reach, in words."""
     kind, settings = str(session.get("agent_kind") or ""), session.get("agent_settings") or {}
     feedback = ((session.get("paradigm_data") or {}).get("practice") or {}).get("feedback", True)
     practice = f"practice {'with' if feedback else 'without'} feedback" if session.get("practice") else "no practice"

@@ -13,16 +13,15 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow
+import pyarrow.csv
 
 from ...core.errors import SpanLabError
 from ...sessions.record.columns import FURTHER
 from .coding import NO, YES
 from .column_map import AS_WRITTEN, ColumnMap, hint
 from .scoring import NEEDED, NUMBERS, YES_NO
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: Endings of tables in text files and workbooks.
 TEXT, WORKBOOK = (".csv", ".tsv"), ".xlsx"
@@ -51,9 +50,6 @@ def read_text(file: Path, pick: Callable[[Sequence[str]], Sequence[str]], texts:
     SpanLabError
         when it cannot be read, or a spreadsheet has changed it in a way that cannot be undone.
     """
-    import pyarrow
-    import pyarrow.csv
-
     source, delimiter, skip, encoding = _workbook(file, columns) if file.suffix.lower() == WORKBOOK else _text(file)
     names = columns.renamed(file, _header(source, skip, delimiter))
     twice = sorted({name for name in names if name and names.count(name) > 1})
@@ -185,8 +181,6 @@ def _mended(file: Path, table: pyarrow.Table, everywhere: bool) -> pyarrow.Table
     ----------
     everywhere : whether factors and recorded values may have decimal commas, too, because commas part no columns
     """
-    import pyarrow
-
     commas: dict[str, str] = {}
     points: dict[str, str] = {}
     for place, name in enumerate(table.column_names):

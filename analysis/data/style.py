@@ -6,19 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
 from ...core.verdicts import VerdictRule
 from .coding import groups
 from .scoring import as_text, plural
 from .sessions import SessionFacts
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: Titles of paradigms whose record tells none.
 _TITLES = {"vsr": "Visual Serial Recall", "sfr": "Spatial Free Recall", "smu": "Spatial Memory Updating"}
@@ -55,8 +51,6 @@ VERDICTS = (
 
 def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> pd.DataFrame:
     """The response table with the columns that names come from as text, and :data:`LABEL`."""
-    import pandas as pd
-
     table = responses.copy(deep=False)
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
         table[name] = as_text(table[name]) if name in table.columns else ""
@@ -132,8 +126,6 @@ def name_agents(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) 
 
 def named(table: pd.DataFrame) -> pd.DataFrame:
     """A table from :func:`labelled` (or several as one), with everybody called as in figures."""
-    import pandas as pd
-
     number, first = groups(table, ["paradigm", *RAW])
     heads = table.iloc[first]
     raws: list[Raw] = [(str(a), str(b), str(c), str(d)) for a, b, c, d in heads[[*RAW]].itertuples(index=False, name=None)]
@@ -167,7 +159,7 @@ def trials_taken(items: pd.DataFrame) -> Mapping[str, Mapping[str, frozenset[str
 
 
 def same_trials(items: pd.DataFrame) -> tuple[bool | None, str]:
-    """Whether all answerers (each person included) took the same trials of one paradigm, and a sentence that says so.
+    """Return whether all answerers (each person included) took the same trials of one paradigm, and a sentence that says so.
 
     Returns
     -------
@@ -219,7 +211,7 @@ GROUP_MEANS = PRINTED.name
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one curve is drawn.
+    """Style of one curve.
 
     Parameters
     ----------
@@ -264,12 +256,13 @@ _DRAWN = [kind.name for kind in KINDS]
 
 
 def of_kinds(column: pd.Series, question: Callable[[AgentKind], bool]) -> pd.Series:
-    """Which rows belong to a kind of answerer for which a condition holds, such as ``lambda kind: kind.yardstick``."""
+    """Return which rows belong to a kind of answerer for which a condition holds, such as ``lambda kind: kind.yardstick``."""
     return column.isin([name for name in column.unique() if question(kind_named(str(name)))])
 
 
 def unasked(agents: Sequence[Look]) -> list[str]:
-    """Who of those in a figure is shown only to somebody who asks: guessing, of which the line of chance tells, and the oracle without errors. Where there are
+    """Return who of those in a figure is shown only to somebody who asks: guessing, of which the line of chance tells, and the oracle without errors. Where
+    there are
     only yardsticks, all are shown."""
     others = [look for look in agents if look.kind != GROUP_MEANS and not kind_named(look.kind).yardstick]
     return [look.label for look in agents if look.kind in (CHANCE.name, IDEAL.name)] if others else []

@@ -59,7 +59,7 @@ VERDICTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
+class TimedPress:
     """One reaction time: when it was (s from the first display of the session), and when the hand acted, where a simulated participant recorded it."""
 
     at_s: float
@@ -94,7 +94,7 @@ class SessionTiming:
     by_screen: bool
     measured_ms: float | None
     keyboard: str
-    presses: tuple[Press, ...]
+    presses: tuple[TimedPress, ...]
     clock: tuple[tuple[float, float], ...]
     jumps_ms: tuple[float, ...]
     differences: tuple[str, ...]
@@ -138,11 +138,11 @@ class SessionTiming:
         return min(1.0, math.exp(-z) * (1 + (2 * z - z * z) / (4 * count)))
 
     def early_ms(self) -> float | None:
-        """How many ms before the time stamp of its onset a picture can have appeared, at most; None in older records, in which this was not measured."""
+        """Return how many ms before the time stamp of its onset a picture can have appeared, at most; None in older records, in which this was not measured."""
         return max(self.displays.early_ms, default=None)
 
     def idle_presses(self) -> str:
-        """How many presses had no effect, and why, in a sentence; empty where all had one."""
+        """Return how many presses had no effect, and why, in a sentence; empty where all had one."""
         return ", ".join(f"{self.idle[why]:,} {words}" for why, words in _IDLE.items() if self.idle.get(why))
 
 
@@ -183,7 +183,7 @@ def session_timing(folder: Path) -> SessionTiming | None:
 
 
 def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
-    """How many presses had no effect, by why."""
+    """Return how many presses had no effect, by why."""
     counts: Counter[str] = Counter()
     for event in events:
         notes = _notes_of(event)
@@ -199,12 +199,12 @@ def _notes_of(step: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**(step.get("notes") or {}), **(step.get("happened") or {})}
 
 
-def _presses(steps: Iterable[Mapping[str, Any]], start: float) -> Iterable[Press]:
+def _presses(steps: Iterable[Mapping[str, Any]], start: float) -> Iterable[TimedPress]:
     for step in steps:
         if step.get("rt_ms") is not None:
             injected = _notes_of(step).get("injected_ms") or []
             nearest = min(injected, key=lambda ms: abs(ms - step["rt_ms"]), default=None)
-            yield Press((step["shown"][0]["onset_ms"] - start) / 1000.0, float(step["rt_ms"]), nearest)
+            yield TimedPress((step["shown"][0]["onset_ms"] - start) / 1000.0, float(step["rt_ms"]), nearest)
 
 
 def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
@@ -221,7 +221,7 @@ def _clock(steps: Sequence[Mapping[str, Any]]) -> Iterable[tuple[float, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TimingVerdict:
     """The verdict on a session: whether its timing holds, the sentence, its numbers alone, and what to look at."""
 
     holds: bool
@@ -230,7 +230,7 @@ class Verdict:
     look: tuple[str, ...]
 
 
-def verdict(session: SessionTiming) -> Verdict:
+def verdict(session: SessionTiming) -> TimingVerdict:
     """Judge the timing of a session: ``pass``, or ``look`` with what is not as it should be."""
     timed = session.displays.timed
     off = [display for display in timed if display.off]
@@ -272,7 +272,9 @@ def verdict(session: SessionTiming) -> Verdict:
         f"{session.displays.dropped:,} of {session.displays.frames:,} frames late, {session.hz:.2f} Hz by the {'screen' if session.by_screen else 'clock'}"
         + (f", pictures at most {worst_early:.1f} ms before their time stamps" if (worst_early := session.early_ms()) is not None else "")
     )
-    return Verdict(not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), numbers, tuple(look))
+    return TimingVerdict(
+        not look, f"{session.name}: {'pass' if not look else 'look'} ({numbers})" + (f": {'; '.join(look)}" if look else ""), numbers, tuple(look)
+    )
 
 
 def timing_in_short(folder: Path) -> str:

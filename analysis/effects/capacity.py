@@ -1,4 +1,4 @@
-"""How many items are held: Cowan's K and Pashler's K from hits and false alarms of change detection.
+"""Number of items that are held: Cowan's K and Pashler's K from hits and false alarms of change detection.
 
 With N items, hit rate H (a change was called one) and false-alarm rate F (no change was called one):
 
@@ -16,17 +16,15 @@ nothing did, they are not counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.scoring import WHO, Scored
 from ..means.bootstrap import LEVEL, estimate_pooled
 from ..means.cell_means import Cells, Sums, unit_sums
 from .curves import CURVE_COLUMNS, curve_frame, summary
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMULAS = ("Pashler", "Cowan")
 #: From fewer trials than this, with or without a change, there is no K.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
@@ -18,9 +19,6 @@ from .effect import Effect
 from .reaction_times import timed_questions
 from .sensitivity import Sensitivity
 from .transforms import TRIAL
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Value = Literal["correct", "rt_ms", "rt_median", "d_prime"]
 VALUES: tuple[Value, ...] = get_args(Value)
@@ -34,7 +32,7 @@ _WORDS = {True: "yes", False: "no"}
 
 @dataclass(frozen=True)
 class _Rows:
-    """How rows are made ready: words for yes and no, and what the value asks for."""
+    """Preparation of rows: words for yes and no, and what the value asks for."""
 
     along: str
     by: str
@@ -135,7 +133,7 @@ def unnamed_conditions(part: Scored, effects: Sequence[Effect], value: Value) ->
 
 
 def _shows(effect: Effect, part: Scored, name: str) -> bool:
-    """Whether the cells of an effect tell the levels of a factor apart."""
+    """Return whether the cells of an effect tell the levels of a factor apart."""
     if any(one in part.items.columns and alike(part.items, one, name) for one in effect.by):
         return True
     rows = effect.prepared(part).items
@@ -146,8 +144,6 @@ def _shows(effect: Effect, part: Scored, name: str) -> bool:
 
 def _named(column: pd.Series) -> pd.Series:
     """Levels as they are said: numbers as numbers, everything else as words."""
-    import pandas as pd
-
     if is_numeric(column):
         return decoded(column)
     plain = decoded(column)
@@ -199,7 +195,7 @@ def question_of(items: pd.DataFrame, names: Sequence[str], paradigm: str, what: 
 
 
 def _method(part: Scored, paradigm: str, names: Sequence[str], value: Value, words: tuple[str, str], sensitivity: Sensitivity | None, what: str) -> str:
-    """How it is computed, in plain sentences."""
+    """Return how it is computed, in plain sentences."""
     blocks = " All items of a block count, its first ones, too." if has_blocks(part.items) else ""
     if value == "correct":
         return f"Proportion correct, averaged over everything else.{blocks}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.coding import decoded
@@ -17,9 +18,6 @@ from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from ..stats.rated_detection import ENOUGH, LEAST_LEVELS, RatingCounts, UnequalVariance, area_under_curve, fit_unequal_variance
 from .conditions import question_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Measures with intervals.
 _MEASURED = ("auc", "d_a", "slope", "type2_auc")
@@ -119,8 +117,6 @@ def roc_table(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = (),
     pandas.DataFrame
         ``who``, ``participant``, ``by`` and :data:`ROC_COLUMNS`; what is not computed is NaN, and ``note`` says why
     """
-    import pandas as pd
-
     keys = [*who, "participant", *by]
     rows = []
     for key, questions in rated.items.groupby(keys, sort=True, observed=True, dropna=False):
@@ -189,7 +185,6 @@ def roc_over_people(table: pd.DataFrame, *, who: Sequence[str] = WHO, by: Sequen
 
 def roc_points(rated: Rated, *, who: Sequence[str] = WHO, by: Sequence[str] = ()) -> pd.DataFrame:
     """The points of the curve of each person and model, from the strictest criterion on: ``who``, ``participant``, ``by`` and :data:`POINT_COLUMNS`."""
-    import pandas as pd
     from scipy.special import ndtri
 
     keys = [*who, "participant", *by]

@@ -8,17 +8,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from ..stats.mixture import COMPONENTS, ENOUGH, Mixture, Model, circular_mean_sd, fit_mixture, mixture_limits
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Errors that spread less than this (circular standard deviation in degrees) are as good as none: answers are whole degrees.
 LEAST_SD = 1.0
@@ -50,8 +48,6 @@ def report_errors(scored: Scored, *, who: Sequence[str] = WHO, by: Sequence[str]
         ``who``, ``participant``, ``by`` and :data:`ERROR_COLUMNS`: angles in degrees of the scale, weights as probabilities (``p_swap`` of all other items
         together); what is not fitted is NaN, and ``note`` says why
     """
-    import pandas as pd
-
     keys = [*who, "participant", *by]
     rows = []
     for key, questions in asked_on_a_scale(scored).groupby(keys, sort=True, observed=True, dropna=False):
@@ -62,8 +58,6 @@ def report_errors(scored: Scored, *, who: Sequence[str] = WHO, by: Sequence[str]
 
 def asked_on_a_scale(scored: Scored) -> pd.DataFrame:
     """The questions of continuous report, with ``error`` and ``period`` as numbers."""
-    import pandas as pd
-
     items = scored.items
     if "period" not in items.columns or "error" not in items.columns:
         return items.iloc[:0].assign(error=0.0, period=0.0)
@@ -122,8 +116,6 @@ def _fitted(model: Model, errors: np.ndarray, answered: pd.DataFrame, factor: fl
 
 def other_errors(answered: pd.DataFrame) -> np.ndarray | None:
     """Answer minus the value of each of the other items, in degrees, a row for each answer, NaN where there are fewer; None where nobody recorded them."""
-    import pandas as pd
-
     if "non_targets" not in answered.columns or answered["non_targets"].isna().any():
         return None
     lists = [json.loads(text) if isinstance(text, str) else list(text) for text in answered["non_targets"]]

@@ -8,17 +8,15 @@ and else the trials; never the rows within a trial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.coding import groups
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
 from ..means.cell_means import Cells, unit_means
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of every curve table, after the columns that the curve runs over.
 CURVE_COLUMNS = (*WHO, "oracle", "unit", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid", "mean", "sem", "low", "high", "interval", "chance", "note")
@@ -92,8 +90,6 @@ def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WH
         ``who``, ``list_length``, ``index`` (primacy or recency), ``unit``, ``n_units``, ``n_trials``, ``mean``, ``sem``, ``low``, ``high``, ``interval`` and
         ``note``.
     """
-    import pandas as pd
-
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     keys, tables = [*who, "list_length"], []
     columns = [*keys, "index", "unit", "n_units", "n_trials", "mean", "sem", "low", "high", "interval", "note"]
@@ -106,8 +102,6 @@ def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WH
 
 def list_ends(items: pd.DataFrame) -> pd.DataFrame:
     """One row for each trial that has all positions of a list of 3 or more, with its ``primacy`` and ``recency``."""
-    import pandas as pd
-
     items = items[(items["list_length"] >= 3) & items["serial_position"].notna()]
     numbered = bool((items["unit_trial"] >= 0).all())
     trial = ["unit_trial"] if numbered else ["paradigm", "agent_kind", "agent", "participant", "session", "unit_trial", "list_length"]
@@ -134,8 +128,6 @@ def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_leng
     pandas.DataFrame
         ``who``, ``by``, ``n_trials``, ``n_intrusions``, ``per_trial``; only agents of paradigms in which somebody intruded. Trials without one count as zero.
     """
-    import pandas as pd
-
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     wrong, items = scored.intrusions, scored.items
     keys = [*who, *by]
@@ -149,7 +141,7 @@ def intrusions(responses: pd.DataFrame | Scored, by: Sequence[str] = ("list_leng
 
 
 def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
-    """How many scored items have no value in one of the columns ``by`` and are therefore in no cell."""
+    """Return how many scored items have no value in one of the columns ``by`` and are therefore in no cell."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     return int(scored.items[list(by)].isna().any(axis=1).sum())
 
@@ -187,8 +179,6 @@ def summary(
 
 def curve_frame(rows: list[dict[str, object]], columns: list[str]) -> pd.DataFrame:
     """Rows as a table with these columns; columns of whole numbers stay whole numbers."""
-    import pandas as pd
-
     return _whole(pd.DataFrame(rows, columns=columns))
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...human_data import published
 from ...sessions.record.columns import FURTHER
@@ -18,11 +19,8 @@ from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..data.style import GROUP_MEANS
 from ..means.cell_means import Cells, Sums, unit_sums
 from .curves import CURVE_COLUMNS, averages_of
-from .evidence import Evidence, Scattered, Tally, Whole, guessing_notes, tally, whole
+from .evidence import Evidence, EvidenceOnly, Tally, Whole, guessing_notes, tally, whole
 from .sensitivity import Sensitivity
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
@@ -41,8 +39,6 @@ def published_curve(paradigm: str, by: Sequence[str]) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=256)
 def _curve(paradigm: str, by: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
-
     columns = [*WHO, *by, *(name for name in CURVE_COLUMNS if name not in WHO)]
     points = published(paradigm)
     points = points.dropna(subset=list(by)) if set(by) <= set(points.columns) else points.iloc[0:0]
@@ -131,17 +127,17 @@ class Effect:
 
     @property
     def against_chance(self) -> bool:
-        """Whether its curves are shares of right answers, item by item, which guessing alone may reach."""
+        """True if its curves are shares of right answers, item by item, which guessing alone may reach."""
         return self.value == "correct" and self.measure == "correct"
 
     def applies(self, responses: pd.DataFrame | Scored) -> list[str]:
         """The paradigms among the responses that show this effect: they have its columns, and more than one condition along its axis."""
         scored = _scored(responses)
-        there = scored.paradigms if isinstance(scored, Scattered) else [*scored.parts]
+        there = scored.paradigms if isinstance(scored, EvidenceOnly) else [*scored.parts]
         return [name for name in there if not self.missing(scored, name)]
 
     def missing(self, responses: pd.DataFrame | Scored, paradigm: str) -> str:
-        """Why a paradigm does not show this effect, in a sentence; empty when it does."""
+        """Return why a paradigm does not show this effect, in a sentence; empty when it does."""
         return self._lacking(self.whole(responses, paradigm, sums=False).total, paradigm)
 
     def lacking(self, responses: pd.DataFrame | Scored, paradigm: str) -> tuple[str, ...]:
@@ -199,7 +195,7 @@ class Effect:
     def whole(self, responses: pd.DataFrame | Scored, paradigm: str, *, who: Sequence[str] = WHO, sums: bool = True) -> Whole:
         """The evidence for this effect in all responses to one paradigm; a table in memory is a single part."""
         scored = _scored(responses)
-        if isinstance(scored, Scattered):
+        if isinstance(scored, EvidenceOnly):
             return scored.wholes.get((paradigm, self.name), Whole())
         for asked in (True, sums):  # with its sums it tells all that it tells without them
             if (known_whole := scored.known.get((self, paradigm, tuple(who), asked))) is not None:
@@ -222,8 +218,6 @@ class Effect:
             who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``, ``unit``, ``n_units``, counts and ``note``, and :attr:`without`
             where it is known; empty, with the same columns, where the effect does not apply. Published people are rows whose ``agent_kind`` is ``group means``.
         """
-        import pandas as pd
-
         scored, plain = _scored(responses), not options
         evidence = self.whole(scored, paradigm, who=options.pop("who", WHO))
         if self._lacking(evidence.total, paradigm):

@@ -1,4 +1,4 @@
-"""What a table, or a part of one, has of an effect in one paradigm: whether it is there at all, and its sums in cells. Evidence of parts adds up.
+"""Evidence for an effect in one paradigm, from a table or a part of one: whether it is there at all, and its sums in cells. Evidence of parts adds up.
 
 Every table of an effect is made in two steps: evidence of the parts (a table that is all here is one part), then the whole. So it does not matter whether
 there is one part or a thousand.
@@ -14,17 +14,14 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.coding import coded, numbers
 from ..data.scoring import Scored
 from ..means.cell_means import Cells, Sums, together
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: Shares of right answers that differ by less are said to be the same.
 _SAME = 0.005
@@ -167,8 +164,6 @@ def _where(condition: str) -> str:
 
 @functools.cache
 def _table() -> Any:
-    import pandas as pd
-
     with (files("spanlab.analysis") / "published" / "guessing.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, keep_default_na=False)
 
@@ -216,7 +211,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Scattered(Scored):
+class EvidenceOnly(Scored):
     """Scored items of which only evidence of some effects is here; ``items`` and ``intrusions`` have no rows.
 
     Parameters

@@ -11,9 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
@@ -26,9 +27,6 @@ from ..stats.effect_sizes import cohens_d
 from ..stats.margins import bayes_factor_of
 from .conditions import conditions_effect
 from .effect import Effect
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The column of the record that says in which group somebody is.
 GROUP = "group"
@@ -122,8 +120,6 @@ def between_groups(effect: Effect, people: Scored, paradigm: str, level: float =
     pandas.DataFrame
         :data:`COLUMNS`
     """
-    import pandas as pd
-
     values = _of_each_person(effect, people, paradigm)
     groups = sorted(values)
     shared = sorted(set.intersection(*({*values[group]} for group in groups)), key=lambda place: (isinstance(place, str), place))
@@ -222,7 +218,7 @@ def welch_t(first: np.ndarray, second: np.ndarray, level: float = LEVEL) -> dict
 
 
 def welch_f(groups: Sequence[np.ndarray]) -> dict[str, float]:
-    """Whether the means of several groups differ at all: ``f``, ``df`` of the denominator and ``p``; nothing where a group has no spread."""
+    """Test whether the means of several groups differ at all: ``f``, ``df`` of the denominator and ``p``; nothing where a group has no spread."""
     from scipy.special import fdtrc
 
     many = len(groups)

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.worker_pool import SerialPool, WorkerPool
 from ..data.coding import groups
@@ -24,11 +25,8 @@ from ..data.scoring import TRIAL, LeftOut, sort_rows
 from ..data.sessions import DAMAGE, Head, SessionFacts, facts_of, heads, left_out, nothing_read, unfinished
 from ..data.style import RAW, Raw, called, labelled, people_of
 from ..means.cell_means import Sums
-from .evidence import Evidence, Scattered, Whole, whole
+from .evidence import Evidence, EvidenceOnly, Whole, whole
 from .registry import effect
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: By what answerers are told apart in a piece: names follow from all pieces.
 _WHO = ("paradigm", *RAW)
@@ -44,7 +42,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _JobSettings:
     """The settings that every worker gets."""
 
     effects: tuple[str, ...]
@@ -98,14 +96,12 @@ def load_scattered(
     SpanLabError
         when a path does not exist, a table cannot be read, or nothing can be.
     """
-    import pandas as pd
-
     files, folders = tables_and_folders(paths)
     session_heads, problems = heads(folders) if folders else ([], [])
     if folders and not session_heads:
         raise nothing_read(problems)
     pieces = [piece for head in session_heads for piece in pieces_of_session(head, rows)] + [piece for file in files for piece in pieces_of_file(file, rows)]
-    asked = _Asked(tuple(effects), include_practice, include_pilot, tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label))
+    asked = _JobSettings(tuple(effects), include_practice, include_pilot, tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label))
     results, session_heads, damaged = _all_done(pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], session_heads)
     problems += damaged
     if folders and not session_heads and not files:
@@ -114,12 +110,12 @@ def load_scattered(
     sessions = [facts_of(head, trials[head.name]) for head in session_heads]
     left = sum((result.left_out for result in results), LeftOut())
     nobody = sort_rows(pd.DataFrame())[0]
-    scored = Scattered(nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), _wholes(results))
+    scored = EvidenceOnly(nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), _wholes(results))
     notes = (*problems, *(sentence for facts in sessions for sentence in unfinished(facts)))
     return replace(described(scored, scored.paradigms, sessions, notes), unread=unread_columns(files))
 
 
-def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], session_heads: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
+def _all_done(pool: WorkerPool, asked: _JobSettings, jobs: Sequence[_Job], session_heads: list[Head]) -> tuple[list[_Result], list[Head], list[str]]:
     """Every job, and once more those whose pieces share trials, lack columns that others have, or are of a session that is damaged elsewhere."""
     problems: list[str] = []
     done = _done(pool, asked, jobs)
@@ -144,17 +140,17 @@ def _all_done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job], session_hea
     return list(done.values()), session_heads, problems
 
 
-def _done(pool: WorkerPool, asked: _Asked, jobs: Sequence[_Job]) -> dict[_Job, _Result]:
+def _done(pool: WorkerPool, asked: _JobSettings, jobs: Sequence[_Job]) -> dict[_Job, _Result]:
     results = dict(pool.each(_result, partial(_given, asked), jobs)) if jobs else {}
     return {job: results[number] for number, job in enumerate(jobs)}  # in the order of the data, whoever was first
 
 
-def _given(asked: _Asked) -> _Asked:
+def _given(asked: _JobSettings) -> _JobSettings:
     return asked
 
 
-def _result(asked: _Asked, job: _Job) -> _Result:
-    """What a worker does."""
+def _result(asked: _JobSettings, job: _Job) -> _Result:
+    """Read the pieces of a job and make their evidence, as a worker does."""
     tables, damaged = [], {}
     for piece in job.pieces:
         try:
@@ -184,7 +180,7 @@ def _result(asked: _Asked, job: _Job) -> _Result:
 
 
 def _trials(table: pd.DataFrame, sessions: Iterable[str]) -> dict[str, int]:
-    """How many trials (practice apart) of each session are in a table."""
+    """Return how many trials (practice apart) of each session are in a table."""
     wanted = set(sessions)
     if not wanted or "trial" not in table.columns:
         return {}

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import KINDS as AGENT_KINDS
 from ...core.errors import SpanLabError
@@ -21,9 +22,6 @@ from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import LEVEL
 from ..means.over_people import means_over_people
 from .transforms import TRIAL
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Below this many reaction times three parameters are not fitted.
 ENOUGH = 40
@@ -137,8 +135,6 @@ def limits(times: Any, fitted: ExGaussian, level: float = LEVEL) -> dict[str, tu
 
 def timed_questions(scored: Scored, *, correct_only: bool = True) -> pd.DataFrame:
     """Each question with a reaction time once, of answerers whose times mean something. A question is correct when all of its items are."""
-    import pandas as pd
-
     items = scored.items
     if "rt_ms" not in items.columns:
         return items.iloc[:0].assign(rt_ms=0.0)
@@ -173,8 +169,6 @@ def reaction_times(
     pandas.DataFrame
         ``who``, ``participant``, ``by`` and :data:`MEASURE_COLUMNS`; without fit, and with a note, where there are fewer than 40 times.
     """
-    import pandas as pd
-
     keys = [*who, "participant", *by]
     rows = []
     for key, questions in timed_questions(scored, correct_only=correct_only).groupby(keys, sort=True, observed=True):

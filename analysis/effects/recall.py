@@ -1,4 +1,4 @@
-"""How lists are recalled: transpositions and kinds of errors in serial recall; first recalls, transitions (lag-CRP) and temporal clustering in free recall.
+"""Recall of lists: transpositions and kinds of errors in serial recall; first recalls, transitions (lag-CRP) and temporal clustering in free recall.
 
 Free recall has an order of answers only where somebody gives them one after the other: people and chat models. Its baseline shuffles the serial positions of
 the recalled items among themselves, so that the answers, and with them all spatial distances between one and the next, and the set of positions that were
@@ -14,18 +14,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import KINDS
 from ..data.coding import decoded, groups
 from ..data.scoring import Scored
 from .reaction_times import KINDS as TIMED
 from .transforms import TRIAL, in_order, recalls
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Who gives answers one after the other; trials that nobody has taken yet have no kind.
 IN_ORDER = (*TIMED, *(kind.name for kind in KINDS if kind.converses), "")
@@ -73,8 +71,6 @@ def _as_text(column: pd.Series) -> np.ndarray:
 
 def transpositions(scored: Scored) -> Scored:
     """For every item and every distance at which the list has other items: how often one of these was answered instead, for each of them (``distance``)."""
-    import pandas as pd
-
     items, _, _, answer_position = _serial(scored)
     if not len(items):
         return Scored(items.assign(distance=np.nan), scored.intrusions, scored.notes)
@@ -90,8 +86,6 @@ def transpositions(scored: Scored) -> Scored:
 
 def error_kinds(scored: Scored) -> Scored:
     """Three rows for each item: whether another item of the list was answered, something that was not in it, or nothing (``error``)."""
-    import pandas as pd
-
     items, _, answered, answer_position = _serial(scored)
     place = items["serial_position"].to_numpy(float)
     which = {"transposition": (answer_position > 0) & (answer_position != place), "intrusion": answered & (answer_position == 0), "omission": ~answered}
@@ -104,8 +98,6 @@ def error_kinds(scored: Scored) -> Scored:
 
 def list_scores(scored: Scored) -> Scored:
     """Three rows for each answer in order: share of items in their places, whether all of them are, and what is left of the list after edits (``score``)."""
-    import pandas as pd
-
     items = scored.items[in_order(scored.items)]
     number, first = groups(items, TRIAL)
     heads = items.iloc[first]
@@ -156,7 +148,7 @@ def transitions(answers: Sequence[int], length: int) -> list[tuple[int, list[int
 
 
 def lag_counts(answers: Sequence[int], length: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often each lag (from ``1 - length`` to ``length - 1``) was taken, and how often it was possible."""
+    """Return how often each lag (from ``1 - length`` to ``length - 1``) was taken, and how often it was possible."""
     taken, possible = np.zeros(2 * length - 1), np.zeros(2 * length - 1)
     for lag, lags in transitions(answers, length):
         taken[lag + length - 1] += 1
@@ -214,8 +206,6 @@ def lags(scored: Scored) -> Scored:
 
 def clusters(scored: Scored) -> Scored:
     """Two rows for each list with transitions: its temporal clustering as it was, and with shuffled positions (``clustering``)."""
-    import pandas as pd
-
     heads, outputs = _outputs(scored)
     lengths = heads["list_length"].to_numpy(float).astype(int)
     scores = np.array([clustering(answers.tolist(), int(length)) for answers, length in zip(outputs, lengths, strict=True)], float)

@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from ..data.coding import decoded
 from ..data.scoring import WHO, Scored, plural
@@ -28,9 +29,6 @@ from ..means.cell_means import Cells, Sums, unit_sums
 from ..means.contrasts import Contrast, contrast, questions_of
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS, thinned_z
 from .curves import CURVE_COLUMNS, curve_frame, summary, summary_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Kind = Literal["detection", "forced choice"]
 #: How many questions of signals and of others.
@@ -247,7 +245,7 @@ class Sensitivity:
         return math.sqrt(float(many @ adds**2) + float((slope**2 * ((1 - rate) ** 2 + rate**2)).sum()) / 2)
 
     def _signs(self, measure: str) -> np.ndarray:
-        """What z(H) and z(F) count in a measure."""
+        """Return what z(H) and z(F) count in a measure."""
         return np.array([1.0, -1.0]) / (math.sqrt(2) if self.kind == "forced choice" else 1.0) if measure == "d′" else np.array([-0.5, -0.5])
 
     def _function(self, measure: str, at: Numbers | None = None) -> Callable[..., np.ndarray]:

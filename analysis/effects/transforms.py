@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ..data.coding import decoded, groups, numbers
 from ..data.ratings import in_steps
 from ..data.scoring import Scored
 from .curves import list_ends
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What tells one trial, as it was taken by somebody, from all others.
 TRIAL = ("session", "participant", "agent_kind", "agent", "paradigm", "block", "practice", "trial", "trial_id", "step", "ask")
@@ -27,8 +24,6 @@ def _with(scored: Scored, items: pd.DataFrame) -> Scored:
 
 def ends_of_lists(scored: Scored) -> Scored:
     """Two rows for each trial with a whole list of three items or more: how far its first and its last item stand out (``index``, ``stands_out``)."""
-    import pandas as pd
-
     trials = list_ends(scored.items)
     parts = [trials.assign(index=name, stands_out=trials[name]) for name in ("primacy", "recency")]
     return _with(scored, pd.concat(parts, ignore_index=True))
@@ -108,14 +103,12 @@ def detections(scored: Scored) -> Scored:
 
 
 def in_order(table: pd.DataFrame) -> pd.Series:
-    """Which rows are of an answer in order: of a sequence, which alone has an edit distance and the place of each item in it."""
+    """Return which rows are of an answer in order: of a sequence, which alone has an edit distance and the place of each item in it."""
     return table["edit_distance"].notna() & table["output_position"].notna()
 
 
 def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Items and intrusions of free recall in one table, the number of each row's trial, and the first item of each trial."""
-    import pandas as pd
-
     items = scored.items[scored.items["serial_position"].notna() & scored.items["list_length"].notna() & ~in_order(scored.items)]
     wrong = scored.intrusions
     both = pd.concat([items.assign(_item=True), wrong.assign(_item=False)], ignore_index=True) if len(wrong) else items.assign(_item=True)
@@ -129,14 +122,13 @@ def recalls(scored: Scored) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def _cells(trials: pd.DataFrame) -> np.ndarray:
-    """How many cells could be chosen: chance of an item is the number chosen, which is the list length, out of all."""
+    """Return how many cells could be chosen: chance of an item is the number chosen, which is the list length, out of all."""
     chance = trials["chance"].to_numpy(float)
     return np.round(trials["list_length"].to_numpy(float) / np.where(chance > 0, chance, np.nan))
 
 
 def whole_recall(scored: Scored) -> Scored:
     """Two rows for each trial of free recall: whether the whole list was recalled in any order, and in order (``criterion``)."""
-    import pandas as pd
     from scipy.special import gammaln
 
     both, number, first = recalls(scored)
@@ -159,8 +151,6 @@ def whole_recall(scored: Scored) -> Scored:
 
 def recalled_first(scored: Scored) -> Scored:
     """Four rows for each trial of free recall: whether the first answer was such an item (``recalled_first``)."""
-    import pandas as pd
-
     both, number, first = recalls(scored)
     starts = np.flatnonzero(both["output_position"].to_numpy(float) == 1)
     answer = np.full(len(first), -1)

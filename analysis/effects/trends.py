@@ -11,9 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from typing_extensions import override
 
 from ..data.scoring import WHO, Scored, plural, score_table
@@ -24,9 +25,6 @@ from ..stats.margins import bayes_factor_of
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
 from .sensitivity import RATES, Sensitivity
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of a table of contrasts after who and the panels.
 TREND_COLUMNS = ("contrast", "value", "se", "low", "high", "guessing", "t", "df", "p", "bf10", "omnibus_p", "unit", "n_units", "conditions", "note")
@@ -46,8 +44,6 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
     pandas.DataFrame
         who, the panels, then :data:`TREND_COLUMNS`; empty where the effect does not apply, or is not an average.
     """
-    import pandas as pd
-
     columns = [*WHO, *effect.panels, *TREND_COLUMNS]
     rows = []
     for source in _found(effect, responses, paradigm):
@@ -68,8 +64,6 @@ def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: s
     pandas.DataFrame
         who, then :data:`TREND_COLUMNS`, where ``contrast`` names the panels; empty where the effect does not apply or has more than :data:`MOST_PANELS`.
     """
-    import pandas as pd
-
     rows = []
     for source in _found(effect, responses, paradigm):
         panels: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[Any, Any]]] = {}
@@ -99,7 +93,7 @@ def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: s
 
 
 def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
-    """What contrasts are made of: nothing where the effect does not apply, or is neither an average nor a sensitivity."""
+    """Return the sources of contrasts: nothing where the effect does not apply, or is neither an average nor a sensitivity."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     if (effect.make is not None and effect.sensitivity is None) or effect.missing(scored, paradigm):
         return []
@@ -209,7 +203,7 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
 
 
 def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
-    """Whether conditions differ at all; NaN where that cannot be said."""
+    """Test whether conditions differ at all; NaN where that cannot be said."""
     many = [int(cells.many[number].sum()) for number in numbers]
     if len(many) < 2 or sum(many) > _RANKS or min(many) < 2 or not cells.told_apart[list(numbers)].all():
         return math.nan
@@ -226,7 +220,7 @@ def _omnibus(cells: Cells, numbers: Sequence[int]) -> float:
 
 
 def _of_shared(samples: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    """Whether conditions differ, of values and numbers of the units in each: by the units that are in all of them."""
+    """Test whether conditions differ, from values and numbers of the units in each: by the units that are in all of them."""
     shared = samples[0][1]
     for _, ids in samples[1:]:
         shared = np.intersect1d(shared, ids)

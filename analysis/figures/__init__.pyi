@@ -1,4 +1,5 @@
 from . import prospects as prospects
+from .charts import declared as declared
 from .charts import draw as draw
 from .charts import plain as plain
 from .charts import save_as as save_as
@@ -7,6 +8,8 @@ from .figure import Wish as Wish
 from .groups_figure import GROUPS as GROUPS
 from .nback_chart import nback_rows as nback_rows
 from .roc_figure import ROC as ROC
+from .sheet import Sheet as Sheet
+from .sheet import recoloured as recoloured
 from .worm import NUMBERS as NUMBERS
 from .worm import OTHERS as OTHERS
 from .worm import PAPER_FIGURES as PAPER_FIGURES

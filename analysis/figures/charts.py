@@ -68,7 +68,7 @@ def print_theme(agents: Sequence[Look], sheet: Sheet = PLAIN) -> dict[str, Any]:
 
 
 def _widest(label: str) -> float:
-    """How wide a label is at most, in font sizes. Where none can be too long there is no limit to hold, for which each would be measured again."""
+    """Return how wide a label is at most, in font sizes. Where none can be too long there is no limit to hold, for which each would be measured again."""
     return sum(0.65 if sign.isascii() and (sign.islower() or not sign.isalpha()) and sign not in "mw@%&" else 1.1 for sign in label)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
-    """What was measured, along a column and by another, in one paradigm.
+    """Compute what was measured along a column and by another, in one paradigm.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
 
 
 def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:
-    """What a page asks of this figure, beside the effects that it shows: factors that none of them shows, in right answers and in people's times."""
+    """Return what a page asks of this figure, beside the effects that it shows: factors that none of them shows, in right answers and in people's times."""
     part = data.scored.parts[paradigm]
     columns_of = [(unnamed_conditions(part, effects, value), value) for value in VALUES[:2]]
     return [Wish((paradigm,), along=columns[0], by=columns[1], value=value) for columns, value in columns_of if columns is not None]

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.style import Look, crowd, unasked
 from .sheet import text_width
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 #: Width and height of a panel, in px.
 PANEL = (190, 150)
+_IN_ORDER = {"field": "at", "type": "quantitative"}
 #: Distance of neighbouring agents at one position, as a share of a panel's width.
 _DODGE = 0.012
 #: Of so many lines each has its name at its end.
@@ -113,7 +112,7 @@ def _bounds(group: Sequence[float], gap: float, low: float, high: float) -> tupl
 
 
 def label_room(rows: Sequence[Mapping[str, Any]]) -> int:
-    """How many px names of lines need beside a panel."""
+    """Return how many px names of lines need beside a panel."""
     return round(max((text_width(str(row["name"]), _LABEL_SIZE) + 16 for row in rows if row["role"] == "label"), default=0))
 
 
@@ -132,24 +131,23 @@ def curve_points(
     yardsticks: bool = False,
     each: pd.DataFrame | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of a chart: one per point of each curve (agents side by side, so that intervals do not hide each other), those of the chance line, and those of
-    the line of somebody who lacks one thing, where there is a column ``lacking``.
+    """Return the rows of a chart: the points of each curve, of single people, and of the lines that belong to nobody.
 
-    ``each`` has the means of single people, as points of their own; ``yardsticks`` says whether all of these are seen. ``format_value`` makes the words of a
-    value, for pointing at it. Side by side means with people in the middle, or ``in_order``, from left to right as a legend has them.
+    Parameters
+    ----------
+    over : the column along the horizontal axis
+    panel : the column that names panels; one panel when None
+    format_value : makes the words of a value, for pointing at it
+    in_order : whether agents are side by side as in a legend, from left to right; else people are in the middle
+    lacking : a column with the means of somebody who lacks one thing; no such line where there is no such column
+    yardsticks : whether all yardsticks are seen
+    each : the means of single people, as points of their own
     """
     rows: list[dict[str, Any]] = []
     drawn = set(curve["agent"])
     everybody = [look for look in agents if look.label in drawn]
-    aside = [] if yardsticks else unasked(everybody)  # in the middle, so that nobody steps aside for those who are not seen
     thin = crowd(everybody)
-    present = [look for look in everybody if look.label not in {*aside, *thin}]
-    # people in the middle, on the true position; machines to both sides
-    places: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
-    if in_order:
-        places = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
-    places |= dict.fromkeys([*aside, *thin], 0.0)
-    widest = (0.5 if in_order else 0.36) / max(1, len(present))
+    steps, widest = _side_by_side(everybody, [*([] if yardsticks else unasked(everybody)), *thin], in_order)
     grid = sorted(curve[over].dropna().astype(float).unique())
     step = min((right - left for left, right in pairwise(grid)), default=1.0)
     cells: dict[str, list[dict[Any, Any]]] = {}
@@ -157,36 +155,17 @@ def curve_points(
         cells.setdefault(row["agent"], []).append(row)
     for look in everybody:
         for row in cells[look.label]:
-            mean, low, high = _number(row["mean"]), _number(row["low"]), _number(row["high"])
-            if mean is None:
+            if _number(row["mean"]) is None:
                 continue
-            count = _number(row["n_units"])
             many = row[panel] if panel and not isinstance(row[panel], str) else len(grid)
-            gap = min(widest, float(many) * _DODGE) * step
-            rows.append(
-                {
-                    "role": "curve",
-                    "agent": look.label,
-                    "x": float(row[over]) + gap * places[look.label],
-                    "at": _plain(row[over]),
-                    "mean": mean,
-                    "low": low,
-                    "high": high,
-                    "hollow": look.hollow,
-                    "faint": look.faint,
-                    "correct": format_value(mean),
-                    "range": f"{format_value(low)} to {format_value(high)}" if low is not None else (row["note"] or "none"),
-                    "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
-                }
-                | ({"crowd": True} if look.label in thin else {})
-                | ({"panel": panel_label(row[panel])} if panel else {})
-            )
+            x = float(row[over]) + min(widest, float(many) * _DODGE) * step * steps[look.label]
+            rows.append(_point(row, look, x, over, format_value) | ({"crowd": True} if look.label in thin else {}) | _in_panel(row, panel))
     if each is not None:
         random = np.random.RandomState(0)  # a little to the side, so that equal people are seen to be several
         for row in each.to_dict("records"):
-            aside_by = 0.06 * step * (random.rand() - 0.5)
-            point = {"role": "person", "agent": row["agent"], "x": float(row[over]) + aside_by, "at": _plain(row[over]), "mean": float(row["mean"])}
-            rows.append(point | ({"panel": panel_label(row[panel])} if panel else {}))
+            x = float(row[over]) + 0.06 * step * (random.rand() - 0.5)
+            point = {"role": "person", "agent": row["agent"], "x": x, "at": _plain(row[over]), "mean": float(row["mean"])}
+            rows.append(point | _in_panel(row, panel))
     rows += _line_rows(curve, over, panel, step, "chance", "chance")
     if lacking and lacking in curve.columns:
         line = _line_rows(curve, over, panel, step, lacking, "lacking")
@@ -194,6 +173,40 @@ def curve_points(
         # Named at its end: above the line, or below where it runs along the top.
         rows += [*line, *({**row, "role": "name", "mean": row["mean"] - 0.08 * (row["mean"] > 0.95), "name": lacking.replace("_", " ")} for row in ends)]
     return rows
+
+
+def _side_by_side(everybody: Sequence[Look], in_the_middle: Sequence[str], in_order: bool) -> tuple[dict[str, float], float]:
+    """Return how many steps to the side each agent stands, and the largest step, as a share of the distance between two places."""
+    present = [look for look in everybody if look.label not in {*in_the_middle}]
+    # people in the middle, on the true position; machines to both sides
+    steps: dict[str, float] = {look.label: (1 if rank % 2 else -1) * ((rank + 1) // 2) for rank, look in enumerate(reversed(present))}
+    if in_order:
+        steps = {look.label: rank - (len(present) - 1) / 2 for rank, look in enumerate(reversed(present))}
+    # nobody steps aside for those who are not seen
+    return steps | dict.fromkeys(in_the_middle, 0.0), (0.5 if in_order else 0.36) / max(1, len(present))
+
+
+def _point(row: Mapping[Any, Any], look: Look, x: float, over: str, format_value: Callable[[float | None], str]) -> dict[str, Any]:
+    """Return a point of a curve, with the words that are shown when somebody points at it."""
+    mean, low, high, count = (_number(row[name]) for name in ("mean", "low", "high", "n_units"))
+    return {
+        "role": "curve",
+        "agent": look.label,
+        "x": x,
+        "at": _plain(row[over]),
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "hollow": look.hollow,
+        "faint": look.faint,
+        "correct": format_value(mean),
+        "range": f"{format_value(low)} to {format_value(high)}" if low is not None else (row["note"] or "none"),
+        "n": "not published" if count is None else f"{count:.0f} {row['unit']}{'' if count == 1 else 's'}",
+    }
+
+
+def _in_panel(row: Mapping[Any, Any], panel: str | None) -> dict[str, str]:
+    return {"panel": panel_label(row[panel])} if panel else {}
 
 
 def _line_rows(curve: pd.DataFrame, over: str, panel: str | None, step: float, column: str, role: str) -> list[dict[str, Any]]:
@@ -230,120 +243,162 @@ def curve_layers(
     singles: bool = False,
     labelled: bool = False,
 ) -> dict[str, Any]:
-    """The layers that all figures share, as plain data: chance, intervals, lines, points. ``vertical`` is their vertical axis, ``called`` the name of what it
-    shows; ``names`` are those of the places 1, 2, ... along the horizontal axis, if not numbers; ``line`` and ``bars`` say what a line and its bars
-    are; ``span`` is what the horizontal axis covers; ``lacking`` says whether there is a line of somebody who lacks one thing.
+    """Return the layers that all figures share, as plain data: chance, intervals, lines, points.
 
-    ``labelled`` says whether lines have names at their ends (:func:`label_rows`).
+    Its Vega parameters: ``hidden`` lists agents that are switched off; ``intervals`` says whether bars are shown, and ``labels`` whether names at ends of
+    lines are.
 
-    Its parameters: ``hidden`` lists agents that are switched off, ``intervals`` says whether bars are shown, ``labels`` whether names at ends of lines are.
+    Parameters
+    ----------
+    vertical : the vertical axis, such as :data:`PROPORTIONS`
+    called : the name of what it shows
+    names : those of the places 1, 2, ... along the horizontal axis, if these are not numbers
+    line, bars : what a line and its bars are, in words
+    span : the range of the horizontal axis
+    lacking : whether there is a line of somebody who lacks one thing
+    yardsticks : whether yardsticks are shown from the beginning
+    singles : whether single people are points of their own
+    labelled : whether lines have names at their ends (:func:`label_rows`)
     """
-    labels, drawn = [look.label for look in agents], set(curve["agent"])
+    drawn = set(curve["agent"])
     there = [look for look in agents if look.label in drawn]
     off, thin = [] if yardsticks else unasked(there), set(crowd(there))
-    in_legend = [label for label in labels[::-1] if label in drawn and label not in off and label not in thin]
     # Vega gives a chart with an empty legend infinite sides.
+    in_legend = [look.label for look in agents[::-1] if look.label in drawn and look.label not in {*off, *thin}]
     legend = {"orient": "bottom", "columns": 3, "title": None, "symbolOpacity": 1, "values": in_legend} if in_legend else None
-    agent = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
-    colour = agent | {"legend": legend}
-
-    places = [_plain(value) for value in sorted(curve[over].dropna().unique())]
-    lined = "chance" in curve.columns and bool(curve["chance"].notna().any())  # its line goes half a step further than the points
-    labels_of: dict[str, Any] = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"} if names else {}
-    whole = all(isinstance(value, int) for value in places)
-    labels_of = labels_of or ({"format": "d"} if whole else {"format": ".6~g", "tickCount": 5})
-    labels_of = labels_of | ({"values": _ticks(places)} if whole else {})
-
-    def each(values: Sequence[Any], kind: str = "nominal") -> dict[str, Any]:
-        return {"field": "agent", "type": kind, "legend": None, "scale": {"type": "ordinal", "domain": labels, "range": list(values)}}
-
-    covers: dict[str, Any] = {} if span is None else {"domain": list(span)}
-    x: dict[str, Any] = {
-        "field": "x",
-        "type": "quantitative",
-        "title": x_title or None,
-        "scale": {"zero": False, "nice": False, "padding": 0 if lined else 6, **covers},
-        "axis": {"grid": False, "labelOverlap": "parity", "labelSeparation": 3, **labels_of},
-    }
-    upright = {
-        "type": "quantitative",
-        "title": vertical["title"],
-        "scale": {"domain": vertical["domain"], "nice": False, "zero": False},
-        "axis": {"format": vertical["format"], "values": vertical["values"], "labelOverlap": False},
-    }
-    place = {"x": x, "y": {"field": "mean"} | upright}
-    order = {"field": "at", "type": "quantitative"}
-    tooltip = [
-        {"field": "agent", "type": "nominal", "title": line},
-        {"field": "at", "type": "quantitative", "title": x_title or over},
-        {"field": "correct", "type": "nominal", "title": called},
-        {"field": "range", "type": "nominal", "title": bars},
-        {"field": "n", "type": "nominal"},
-    ]
+    colour = _agent_scale(agents) | {"legend": legend}
+    x, upright = _horizontal(curve, over, x_title, names, span), upright_axis(vertical)
+    at_mean = {"x": x, "y": {"field": "mean", "type": "quantitative"} | upright}
+    inside = {"clip": True} if vertical.get("clip") else {}
     shown = {"filter": "datum.role == 'curve' && indexof(hidden, datum.agent) < 0"}
     alone = [shown, *([{"filter": "!datum.crowd"}] if thin else [])]
-    inside = {"clip": True} if vertical.get("clip") else {}
-    guess = {
-        "transform": [{"filter": "datum.role == 'chance'"}],
-        "mark": {"type": "line", "style": "chance", "strokeDash": [1.5, 2.5], "strokeWidth": 1.2},
-        "encoding": place | {"order": order},
-    }
-    without = {
-        "transform": [{"filter": "datum.role == 'lacking'"}],
-        "mark": {"type": "line", "style": "chance", "strokeDash": [6, 3], "strokeWidth": 1.2},
-        "encoding": place | {"order": order},
-    }
-    named = {
-        "transform": [{"filter": "datum.role == 'name'"}],
-        "mark": {"type": "text", "style": "chance", "align": "right", "baseline": "bottom", "dy": -2, "fontSize": 9},
-        "encoding": place | {"text": {"field": "name", "type": "nominal"}},
-    }
-    lacked = [without, named] if lacking else []
     faint = {"condition": {"test": "datum.faint", "value": 0.4}, "value": 1}
+    low_to_high = {"x": x, "y": {"field": "low", "type": "quantitative"} | upright, "y2": {"field": "high"}}
     spread = {
         "transform": [*alone, {"filter": "intervals"}],
         "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.55, "clip": True},
-        "encoding": {"x": x, "y": {"field": "low"} | upright, "y2": {"field": "high"}, "color": colour, "strokeOpacity": faint},
+        "encoding": low_to_high | {"color": colour, "strokeOpacity": faint},
     }
-    dashes, widths = each([list(look.dash) for look in agents]), each([0.8 if look.label in thin else look.width for look in agents], "ordinal")
-    faintness = max(0.04, min(0.3, 20 / max(1, len(thin))))  # of many lines, each is fainter: where most are stays to be seen
-    strength = {"opacity": each([faintness if look.label in thin else 0.95 for look in agents], "ordinal")} if thin else {}
     lines = {
         "transform": [shown],
         "mark": {"type": "line", "strokeCap": "butt", "opacity": 0.95, **inside},
-        "encoding": place | {"color": colour, "strokeDash": dashes, "strokeWidth": widths, "order": order} | strength,
+        "encoding": at_mean | {"color": colour} | _line_styles(agents, thin),
     }
     points = {
         "transform": alone,
         "mark": {"type": "point", "filled": True, "opacity": 1, "strokeWidth": 1.4, **inside},
-        "encoding": place
-        | {
-            "color": colour,
-            "stroke": agent | {"legend": None},
-            "fillOpacity": {"condition": {"test": "datum.hollow", "value": 0}, "value": 1},
-            "shape": each([look.shape for look in agents]) | {"legend": legend},
-            "size": each([look.size for look in agents], "ordinal"),
-            "tooltip": tooltip,
-        },
+        "encoding": at_mean | {"color": colour} | _point_styles(agents, legend) | {"tooltip": tooltip(line, x_title or over, called, bars)},
     }
-    beside = {"filter": "datum.role == 'label' && labels && indexof(hidden, datum.agent) < 0"}
-    name_mark = {"type": "text", "align": "left", "baseline": "middle", "dx": 9, "fontSize": _LABEL_SIZE}
-    names_at_ends = place | {"text": {"field": "name", "type": "nominal"}}
-    labels_at_ends = [
-        {"transform": [beside], "mark": name_mark | {"style": "halo"}, "encoding": names_at_ends},
-        {"transform": [beside, {"filter": "!datum.faint"}], "mark": name_mark, "encoding": names_at_ends | {"color": colour}},
-        {"transform": [beside, {"filter": "datum.faint"}], "mark": name_mark | {"style": "soft"}, "encoding": names_at_ends},
-    ]
-    switches = [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}, {"name": "labels", "value": True}]
-    person = {
-        "transform": [{"filter": "datum.role == 'person' && indexof(hidden, datum.agent) < 0"}],
-        "mark": {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True},
-        "encoding": place | {"color": colour},
-    }
-    people = [person] if singles else []
+    lacked = [_nobody("lacking", [6, 3], at_mean), _name_of_lacking(at_mean)] if lacking else []
+    people = [_single_people(at_mean, colour)] if singles else []
     return {
-        "layer": [guess, *lacked, *people, spread, lines, points, *(labels_at_ends if labelled else [])],
-        "params": switches,
+        "layer": [_nobody("chance", [1.5, 2.5], at_mean), *lacked, *people, spread, lines, points, *(_names_at_ends(at_mean, colour) if labelled else [])],
+        "params": [{"name": "hidden", "value": off}, {"name": "intervals", "value": True}, {"name": "labels", "value": True}],
         "width": width,
         "height": height,
     }
+
+
+def upright_axis(vertical: Mapping[str, Any]) -> dict[str, Any]:
+    """Return title, scale and labels of a vertical axis."""
+    return {
+        "title": vertical["title"],
+        "scale": {"domain": vertical["domain"], "nice": False, "zero": False},
+        "axis": {"format": vertical["format"], "values": vertical["values"], "labelOverlap": False},
+    }
+
+
+def tooltip(line: str, along: str, called: str, bars: str) -> list[dict[str, Any]]:
+    """Return the fields of a point that are shown when somebody points at it, each with its title."""
+    return [
+        {"field": "agent", "type": "nominal", "title": line},
+        {"field": "at", "type": "quantitative", "title": along},
+        {"field": "correct", "type": "nominal", "title": called},
+        {"field": "range", "type": "nominal", "title": bars},
+        {"field": "n", "type": "nominal"},
+    ]
+
+
+def _horizontal(curve: pd.DataFrame, over: str, x_title: str, names: Sequence[str], span: tuple[float, float] | None) -> dict[str, Any]:
+    """Return the horizontal axis, which has the labels that its places need."""
+    places = [_plain(value) for value in sorted(curve[over].dropna().unique())]
+    lined = "chance" in curve.columns and bool(curve["chance"].notna().any())  # its line goes half a step further than the points
+    whole = all(isinstance(value, int) for value in places)
+    labels: dict[str, Any] = {"format": "d"} if whole else {"format": ".6~g", "tickCount": 5}
+    if names:
+        labels = {"labelExpr": f"{json.dumps(list(names))}[datum.value - 1]"}
+    labels |= {"values": _ticks(places)} if whole else {}
+    return {
+        "field": "x",
+        "type": "quantitative",
+        "title": x_title or None,
+        "scale": {"zero": False, "nice": False, "padding": 0 if lined else 6, **({} if span is None else {"domain": list(span)})},
+        "axis": {"grid": False, "labelOverlap": "parity", "labelSeparation": 3, **labels},
+    }
+
+
+def _agent_scale(agents: Sequence[Look]) -> dict[str, Any]:
+    return {"field": "agent", "type": "nominal", "scale": {"domain": [look.label for look in agents]}}
+
+
+def _style(agents: Sequence[Look], values: Sequence[Any], kind: str = "nominal") -> dict[str, Any]:
+    """Return an encoding that gives each agent a value of its own."""
+    scale = {"type": "ordinal", "domain": [look.label for look in agents], "range": list(values)}
+    return {"field": "agent", "type": kind, "legend": None, "scale": scale}
+
+
+def _line_styles(agents: Sequence[Look], thin: Collection[str]) -> dict[str, Any]:
+    """Return dashes and widths of lines; thin ones are fainter the more there are, so that it stays to be seen where most of them are."""
+    widths = _style(agents, [0.8 if look.label in thin else look.width for look in agents], "ordinal")
+    styles = {"strokeDash": _style(agents, [list(look.dash) for look in agents]), "strokeWidth": widths, "order": _IN_ORDER}
+    if not thin:
+        return styles
+    faintness = max(0.04, min(0.3, 20 / len(thin)))
+    return styles | {"opacity": _style(agents, [faintness if look.label in thin else 0.95 for look in agents], "ordinal")}
+
+
+def _point_styles(agents: Sequence[Look], legend: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return shapes and sizes of points, and which of them are hollow."""
+    return {
+        "stroke": _agent_scale(agents) | {"legend": None},
+        "fillOpacity": {"condition": {"test": "datum.hollow", "value": 0}, "value": 1},
+        "shape": _style(agents, [look.shape for look in agents]) | {"legend": legend},
+        "size": _style(agents, [look.size for look in agents], "ordinal"),
+    }
+
+
+def _nobody(role: str, dash: Sequence[float], at_mean: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layer of a line that belongs to nobody in the figure, such as chance."""
+    return {
+        "transform": [{"filter": f"datum.role == '{role}'"}],
+        "mark": {"type": "line", "style": "chance", "strokeDash": list(dash), "strokeWidth": 1.2},
+        "encoding": {**at_mean, "order": _IN_ORDER},
+    }
+
+
+def _name_of_lacking(at_mean: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "transform": [{"filter": "datum.role == 'name'"}],
+        "mark": {"type": "text", "style": "chance", "align": "right", "baseline": "bottom", "dy": -2, "fontSize": 9},
+        "encoding": {**at_mean, "text": {"field": "name", "type": "nominal"}},
+    }
+
+
+def _single_people(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "transform": [{"filter": "datum.role == 'person' && indexof(hidden, datum.agent) < 0"}],
+        "mark": {"type": "point", "filled": True, "shape": "circle", "size": 9, "opacity": 0.35, "clip": True},
+        "encoding": {**at_mean, "color": colour},
+    }
+
+
+def _names_at_ends(at_mean: Mapping[str, Any], colour: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the layers of names at ends of lines: a halo, names in the colour of their lines, and soft ones for yardsticks."""
+    beside = {"filter": "datum.role == 'label' && labels && indexof(hidden, datum.agent) < 0"}
+    mark = {"type": "text", "align": "left", "baseline": "middle", "dx": 9, "fontSize": _LABEL_SIZE}
+    name = {**at_mean, "text": {"field": "name", "type": "nominal"}}
+    return [
+        {"transform": [beside], "mark": mark | {"style": "halo"}, "encoding": name},
+        {"transform": [beside, {"filter": "!datum.faint"}], "mark": mark, "encoding": name | {"color": colour}},
+        {"transform": [beside, {"filter": "datum.faint"}], "mark": mark | {"style": "soft"}, "encoding": name},
+    ]

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
@@ -22,8 +23,6 @@ from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, label_r
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 
@@ -90,7 +89,7 @@ def condition_chart(
 
 
 def looks_of_conditions(effect: Effect, table: pd.DataFrame) -> list[Look]:
-    """How each condition of an effect looks, in drawing order."""
+    """Return how each condition of an effect looks, in drawing order."""
     shown = _varied(effect, table)
     scale = not any(isinstance(value, str) for name in shown.panels for value in table[name])
     return condition_looks(panel_names(shown, table), ordered=scale)
@@ -168,7 +167,7 @@ def _curves(
 
 
 def _with_room(ends: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What a page must know of names at ends of lines: how many px they need."""
+    """Return a chart with the room (px) that names at ends of lines need, which a page must know."""
     return {"usermeta": {"labels": label_room(ends)}} if ends else {}
 
 
@@ -205,7 +204,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
 
 
 def _proportion(effect: Effect) -> bool:
-    """Whether its vertical axis is that of proportions, the same in all figures."""
+    """Return whether its vertical axis is that of proportions, the same in all figures."""
     return effect.measure in ("correct", "trials", "trials with the whole list")
 
 
@@ -245,7 +244,7 @@ def _extent(table: pd.DataFrame) -> tuple[float, float]:
 
 
 def _beyond(table: pd.DataFrame) -> bool:
-    """Whether anything reaches beyond the axis."""
+    """Return whether anything reaches beyond the axis."""
     table = table[table["mean"].notna()]
     low, high = _extent(competitors(table))
     values = [float(one) for name in ("mean", "low", "high", "chance") for one in table[name].dropna()]
@@ -288,7 +287,7 @@ def effect_figure(effect: Effect) -> FigureDeclaration:
 
 
 def _nothing_to_draw(effect: Effect, scored: Scored, paradigm: str) -> str:
-    """Why an effect that is made of several cells has no point in these data, such as K of too few trials; empty where it has."""
+    """Return why an effect that is made of several cells has no point in these data, such as K of too few trials; empty where it has."""
     if effect.make is None:
         return ""
     table = effect.table(scored, paradigm, human="")
@@ -352,8 +351,6 @@ def _alike(table: pd.DataFrame) -> list[str]:
 
 def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of an effect with limits within people, and the means of single people."""
-    import pandas as pd
-
     cells = effect.whole(data.scored, paradigm).cells[""]
     names = [*cells.keys.columns]
     limits = dict(zip(cells.keys.itertuples(index=False, name=None), within_people(cells, len(WHO)), strict=True))

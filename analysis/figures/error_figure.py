@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.coding import coded
@@ -21,8 +22,6 @@ from .figure import Computed, FigureDeclaration, Wish, chosen, lines
 from .histogram_panels import MOST, Panel, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 NAME = "error_distribution"
@@ -56,8 +55,6 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     SpanLabError
         when nothing was answered on a continuous scale, several paradigms have that and none was chosen, or there is no such column as ``by``.
     """
-    import pandas as pd
-
     paradigm = chosen(NAME, _unscaled, data, wish)
     part = data.scored.parts[paradigm]
     by = _columns(part, paradigm, wish)

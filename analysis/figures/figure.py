@@ -8,14 +8,14 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored, has_blocks
 from ..data.style import Look
 from ..stats.margins import Margin
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 #: What bars stand for: 95% intervals, one standard error of the mean to each side, or 95% intervals without what sets people apart (Cousineau-Morey).
@@ -88,7 +88,7 @@ class DrawnFigure:
         return save_as(self.spec, Path(file), self.agents)
 
     def _repr_svg_(self) -> str:
-        """How a notebook shows it."""
+        """Return the picture that a notebook shows."""
         from .charts import draw
 
         return draw(self.spec, self.agents)
@@ -200,7 +200,7 @@ class FigureDeclaration:
         return self.compute(data, wish).draw()
 
     def concerns(self, scored: Scored, paradigm: str) -> bool:
-        """Whether the figure fits the kind of answers that a paradigm has."""
+        """Return whether the figure fits the kind of answers that a paradigm has."""
         blocks = paradigm in scored.parts and has_blocks(scored.parts[paradigm].items)
         return self.answers in ("any", "blocks" if blocks else "items")
 
@@ -236,7 +236,7 @@ def named_paradigms(data: Data, wish: Wish) -> list[str]:
 
 
 def why_not(find: Callable[[Scored, str], object], scored: Scored, paradigm: str) -> str:
-    """Why a paradigm does not show a figure: the sentence with which its data are refused; empty where they are not."""
+    """Return why a paradigm does not show a figure: the sentence with which its data are refused; empty where they are not."""
     try:
         find(scored, paradigm)
     except SpanLabError as error:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
@@ -17,8 +19,6 @@ from .effect_figure import caption, condition_chart, effect_chart, looks_of, loo
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 NAME = "groups"

@@ -42,7 +42,7 @@ def split_by(part: Scored, by: Sequence[str]) -> Scored:
 
 
 def notes_on_panels(count: int) -> list[str]:
-    """What is said where there are more panels than are drawn."""
+    """Return what is said where there are more panels than are drawn."""
     return [f"{plural(count - MOST, 'panel')} of {count} are not drawn; the table has all."] if count > MOST else []
 
 
@@ -61,7 +61,7 @@ def _format_value(value: Any) -> str:
 
 
 def bars(values: np.ndarray, edges: np.ndarray, unit: str) -> list[dict[str, Any]]:
-    """How many values lie between each two edges."""
+    """Return bars: the number of values between each two edges."""
     counts, _ = np.histogram(values, edges)
     return [
         {"role": "bar", "x": float(left), "x2": float(right), "count": int(count), "range": f"{left:g} to {right:g}{unit}"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
 from ..effects.conditions import conditions_effect
@@ -14,8 +16,6 @@ from .effect_figure import caption, effect_chart, looks_of, shown
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 NAME = "load"
@@ -43,8 +43,6 @@ def compute_load(data: Data, wish: Wish) -> Computed:
     SpanLabError
         when no paradigm of the data has several loads.
     """
-    import pandas as pd
-
     paradigms = [name for name in named_paradigms(data, wish) or data.titles if not _missing(data.scored, name)]
     if not paradigms:
         raise SpanLabError(f"no figure {NAME}: no paradigm of these data varies its set size, its list length or n")
@@ -72,13 +70,13 @@ def _curve(data: Data, paradigm: str) -> pd.DataFrame:
 
 
 def _effect_of(scored: Scored, paradigm: str) -> Effect:
-    """What shows the load of a paradigm: its set size, or n."""
+    """Return the effect that shows the load of a paradigm: its set size, or n."""
     part = scored.parts[paradigm]
     return conditions_effect(part, paradigm, "n") if _levels(part, "factor_n") > 1 else _SET_SIZE
 
 
 def _missing(scored: Scored, paradigm: str) -> str:
-    """Why a paradigm has no panel."""
+    """Return why a paradigm has no panel."""
     part = scored.parts.get(paradigm)
     loads = 0 if part is None else max(_levels(part, "factor_n"), _levels(part, "set_size"))
     return "" if loads > 1 else f"{paradigm} has {'only one load' if loads else 'no load (a set size or n)'}."

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..data.style import Look, competitors
 from .charts import grid, panel_of, title_lines
-from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, format_percent
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, format_percent, tooltip, upright_axis
 
 #: How far axes follow intervals: those of a t distribution with one degree of freedom are dozens of times as long as what they are of.
 _FARTHEST = {"dprime": (-6.0, 6.0), "rate": (-0.2, 1.2)}
@@ -58,8 +57,6 @@ def nback_rows(
     dict
         the declaration: a Vega-Lite specification without configuration, fit for JSON
     """
-    import pandas as pd
-
     whole = pd.concat([part for _, part in parts], ignore_index=True)
     whole = whole[whole["mean"].notna()]
     there = [measure for measure in measures if (whole["measure"] == measure).any()]
@@ -88,7 +85,7 @@ def nback_rows(
 
 
 def _heading(heading: str, measure: str, measures: Sequence[str]) -> dict[str, Any]:
-    """What stands above a panel: its measure, and above the first one of a row also what the row is."""
+    """Return what stands above a panel: its measure, and above the first one of a row also what the row is."""
     style: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 8}
     if not heading:
         return dict(text=TITLES[measure], fontSize=12, fontWeight=600, **style)
@@ -101,17 +98,9 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
     drawn = set(cells["agent"])
     labels = [look.label for look in agents if look.label in drawn][::-1]
     legend = {"orient": "bottom", "columns": 3, "title": None, "values": labels}
-    axis = {"format": vertical["format"], "values": vertical["values"], "labelOverlap": False}
-    upright = {"title": vertical["title"], "scale": {"domain": vertical["domain"], "nice": False, "zero": False}, "axis": axis}
+    upright = upright_axis(vertical)
     x = {"field": "at", "type": "ordinal", "title": x_title or None, "axis": {"grid": False, "labelAngle": 0}}
     offset = {"field": "agent", "type": "nominal", "scale": {"domain": labels}}
-    tooltip = [
-        {"field": "agent", "type": "nominal", "title": line},
-        {"field": "at", "type": "quantitative", "title": "N"},
-        {"field": "correct", "type": "nominal", "title": called},
-        {"field": "range", "type": "nominal", "title": bars},
-        {"field": "n", "type": "nominal"},
-    ]
     curve = {"filter": "datum.role == 'curve'"}
     colour = {"field": "agent", "type": "nominal", "scale": {"domain": [look.label for look in agents]}, "legend": legend}
     boxes = {
@@ -123,7 +112,7 @@ def _bar_layers(agents: Sequence[Look], cells: pd.DataFrame, vertical: Mapping[s
             "y": {"field": "mean", "type": "quantitative", **upright},
             "y2": {"field": "floor"},
             "color": colour,
-            "tooltip": tooltip,
+            "tooltip": tooltip(line, "N", called, bars),
         },
     }
     spread = {

@@ -1,20 +1,18 @@
-"""How d′ of N-back blocks is distributed: histograms with densities, signed and without its sign."""
+"""Distributions of d′ of N-back blocks: histograms with densities, signed and without its sign."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.scoring import plural
 from ..data.style import Look
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, whole_axis
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Width of a bar, in d′.
 BIN = 0.5
@@ -26,8 +24,6 @@ _FEW = 3
 
 def dprime_summary(blocks: pd.DataFrame) -> pd.DataFrame:
     """For everybody, variant and N: how many blocks, mean and standard deviation of d′ signed and without its sign, and how many blocks are below 0."""
-    import pandas as pd
-
     rows = []
     keys = ["agent", "variant", "n"]
     for key, part in blocks.groupby(keys, sort=False):

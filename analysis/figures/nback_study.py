@@ -12,6 +12,8 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from ...core.errors import SpanLabError
 from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..data.style import Look, condition_looks, thin_lines
@@ -24,8 +26,6 @@ from .nback_chart import nback_rows
 from .nback_histograms import dprime_histograms, dprime_summary
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 _MEASURES = ("hit_rate", "false_alarm_rate", "accuracy")
@@ -50,8 +50,6 @@ def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.Data
     SpanLabError
         when there are none.
     """
-    import pandas as pd
-
     named = named_paradigms(data, wish)
     there = {name for name, part in data.scored.parts.items() if has_blocks(part.items)}
     other = [name for name in named if name not in there]
@@ -107,7 +105,7 @@ def _of_variants(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[
 
 
 def families(variants: dict[str, str]) -> list[tuple[str, list[str]]]:
-    """Which variants are compared with which: those of each family of the study of which there are two or more, and all others together.
+    """Return which variants are compared with which: those of each family of the study of which there are two or more, and all others together.
 
     Parameters
     ----------
@@ -148,8 +146,6 @@ def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
 
 
 def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
-    import pandas as pd
-
     blocks = variant_blocks(name, data, wish, PUBLISHED)
     table = _cells(blocks, PUBLISHED, AVERAGED)
     theirs = []
@@ -256,7 +252,7 @@ def _no_lures(scored: Scored, paradigm: str) -> str:
 
 
 def _few_blocks(scored: Scored, paradigm: str) -> str:
-    """Why a distribution of blocks is not worth a place on a page."""
+    """Return why a distribution of blocks is not worth a place on a page."""
     blocks = gridded_blocks(scored.parts[paradigm], OURS)
     most = int(blocks.groupby([*WHO, "n"], observed=True).size().max()) if len(blocks) else 0
     if most >= _DISTRIBUTION:

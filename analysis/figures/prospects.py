@@ -1,18 +1,16 @@
-"""Which figures the data of a paradigm will have, and what it lacks for the others: the conditions of the registry, applied to trials that nobody has taken."""
+"""Figures that the data of a paradigm will have, and what it lacks for the others: the conditions of the registry, applied to trials that nobody has taken."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..data.scoring import score_table
 from ..effects.conditions import unnamed_conditions
 from ..effects.registry import EFFECTS
 from ..figure_catalogue import FIGURES
 from .conditions_figure import CONDITIONS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What a paradigm says of its trials by keys of their own, whatever it is about.
 _COMMON = ("set_size", "list_length", "serial_position", "output_position", "retention_steps", "correct_answer")

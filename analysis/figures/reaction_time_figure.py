@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.coding import coded
@@ -20,8 +21,6 @@ from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
 from .histogram_panels import MOST, Panel, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 NAME = "reaction_time"
@@ -49,8 +48,6 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
     SpanLabError
         when nobody whose reaction times mean something has any, several paradigms have them and none was chosen, or there is no such column as ``by``.
     """
-    import pandas as pd
-
     paradigm = _paradigm(data, wish)
     part = data.scored.parts[paradigm]
     by = (column_named(part.items, wish.by, paradigm, f"figure {NAME} by {wish.by}"),) if wish.by else ()

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.coding import coded
 from ..data.columns import column_named
@@ -22,8 +23,6 @@ from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
 from .histogram_panels import MOST, heading_of, notes_on_panels, split_by
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..data.loading import Data
 
 _UNRATED = partial(why_not, rated_questions)
@@ -63,8 +62,6 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     SpanLabError
         when there are no ratings of such answers, several paradigms have them and none was chosen, or there is no such column as ``by``.
     """
-    import pandas as pd
-
     paradigm = chosen(name, _UNRATED, data, wish)
     part = data.scored.parts[paradigm]
     by = (column_named(part.items, wish.by, paradigm, f"figure {name} by {wish.by}"),) if wish.by else ()

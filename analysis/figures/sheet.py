@@ -46,7 +46,7 @@ _WIDTHS = [
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure in a file looks like.
+    """Layout of a figure in a file.
 
     Parameters
     ----------

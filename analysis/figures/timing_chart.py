@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..data.timing import SessionTiming, Verdict
+from ..data.timing import SessionTiming, TimingVerdict
 
 _WIDE, _HIGH = 330, 165
 _DOT, _OFF, _LINE = "#0069b0", "#c84a00", "#8a8a8a"
 _BINS = 12
 
 
-def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVerdict]) -> dict[str, Any]:
     """The timing of one session, or of several together.
 
     Returns
@@ -33,13 +33,13 @@ def timing_chart(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict])
     return spec
 
 
-def _title(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) -> str:
+def _title(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVerdict]) -> str:
     if len(sessions) == 1:
         return f"Timing of {sessions[0].name}: {'pass' if verdicts[0].holds else 'look'}"
     return f"Timing of {len(sessions)} sessions: {sum(verdict.holds for verdict in verdicts)} pass, {sum(not verdict.holds for verdict in verdicts)} to look at"
 
 
-def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[Verdict]) -> list[str]:
+def _subtitle(sessions: Sequence[SessionTiming], verdicts: Sequence[TimingVerdict]) -> list[str]:
     timed = [display for session in sessions for display in session.displays.timed]
     on = sum(not display.off for display in timed)
     lines = [f"{on:,} of {len(timed):,} timed displays on plan; {sum(session.displays.dropped for session in sessions):,} frames late"]
@@ -116,7 +116,7 @@ def _onsets(sessions: Sequence[SessionTiming]) -> Any:
 
 
 def _reaction_times(sessions: Sequence[SessionTiming]) -> Any:
-    """Where reaction times fall between two refreshes; where a simulated participant noted when it pressed, how far the recorded times are from that."""
+    """Draw where reaction times fall between two refreshes; where a simulated participant noted when it pressed, how far the recorded times are from that."""
     import altair as alt
 
     errors = [press.rt_ms - press.injected_ms for session in sessions for press in session.presses if press.injected_ms is not None]

@@ -126,7 +126,7 @@ OTHERS: Mapping[str, str] = {"worm-a1": "'spanlab show PARADIGM' draws the schem
 
 @cache
 def numbered() -> Mapping[str, Mapping[str, str]]:
-    """What each numbered figure of the paper shows: ``task``, ``models``, ``x``, ``panels``, ``what`` and ``note``, by its number (``4A``)."""
+    """Return what each numbered figure of the paper shows: ``task``, ``models``, ``x``, ``panels``, ``what`` and ``note``, by its number (``4A``)."""
     with (files("spanlab.analysis") / "published" / "worm_figures.csv").open(encoding="utf-8") as file:
         return {row["figure"]: row for row in csv.DictReader(line for line in file if not line.startswith("#"))}
 
@@ -214,7 +214,7 @@ def column_label(name: str) -> str:
 
 
 def elsewhere(name: str, source: Sequence[str]) -> str:
-    """Why a figure cannot be made from answers, and what makes it instead; empty where it can."""
+    """Return why a figure cannot be made from answers, and what makes it instead; empty where it can."""
     known = NUMBERS.get(name, name)
     if known in UNITS:
         file, what = UNITS[known]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 #: Below this many units an interval is called rough.
 FEW = 10
@@ -17,7 +18,7 @@ _CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """A mean with its uncertainty.
 
     Parameters
@@ -36,7 +37,7 @@ class Estimate:
     interval: str
 
 
-def estimate(values: Sequence[float] | np.ndarray, *, many: np.ndarray | None = None, proportion: bool = True, level: float = LEVEL) -> Estimate:
+def estimate(values: Sequence[float] | np.ndarray, *, many: np.ndarray | None = None, proportion: bool = True, level: float = LEVEL) -> MeanEstimate:
     """Mean, s.e.m. and interval of units that are independent of each other. The order of the units does not matter.
 
     * s.e.m. = sample standard deviation (n - 1) over the square root of n.
@@ -63,20 +64,20 @@ def estimate(values: Sequence[float] | np.ndarray, *, many: np.ndarray | None = 
     counts = np.bincount(where, weights=times[known], minlength=len(distinct)).astype(np.int64)
     n = int(counts.sum())
     if n == 0:
-        return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
+        return MeanEstimate(0, math.nan, math.nan, math.nan, math.nan, "none")
     mean = float(distinct @ counts / n)
     if n == 1:
-        return Estimate(1, mean, math.nan, math.nan, math.nan, "none")
+        return MeanEstimate(1, mean, math.nan, math.nan, math.nan, "none")
     sem = math.sqrt(float(counts @ (distinct - mean) ** 2) / (n - 1) / n) if len(distinct) > 1 else 0.0
     if proportion and len(distinct) == 2 and distinct[0] == 0 and distinct[1] == 1:
-        return Estimate(n, mean, sem, *binomial_limits(int(counts[1]), n, level), "binomial")
+        return MeanEstimate(n, mean, sem, *binomial_limits(int(counts[1]), n, level), "binomial")
     if proportion and 0 <= mean <= 1:
         low, high = share_limits(mean, sem, n - 1, n, level)
-        return Estimate(n, mean, sem, low, high, "none" if low != low else "score" if sem else "exact")
+        return MeanEstimate(n, mean, sem, low, high, "none" if low != low else "score" if sem else "exact")
     if not sem:
-        return Estimate(n, mean, 0.0, math.nan, math.nan, "none")
+        return MeanEstimate(n, mean, 0.0, math.nan, math.nan, "none")
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * sem
-    return Estimate(n, mean, sem, mean - reach, mean + reach, "t")
+    return MeanEstimate(n, mean, sem, mean - reach, mean + reach, "t")
 
 
 def share_limits(mean: float, sem: float, df: float, n: int, level: float = LEVEL) -> tuple[float, float]:
@@ -100,7 +101,7 @@ def binomial_limits(right: int, n: int, level: float = LEVEL) -> tuple[float, fl
     from scipy.special import betainc
 
     def beyond(share: float) -> float:
-        """How probable more are, and half of as many."""
+        """Return the probability of more, plus half of that of as many."""
         return float(betainc(right + 1, n - right, share) + betainc(right, n - right + 1, share)) / 2
 
     def where(wanted: float) -> float:
@@ -138,7 +139,7 @@ def estimate_pooled(
     level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> Estimate:
+) -> MeanEstimate:
     """A statistic of summed counts (such as d'), with an interval from resampling the units that were summed.
 
     The interval is the expanded percentile bootstrap: as the plain percentile interval is too narrow in small samples, its quantiles are taken at
@@ -153,15 +154,14 @@ def estimate_pooled(
     statistic : from rows of summed counts to one number each
     level, resamples, seed : of the bootstrap; the same counts give the same interval in every process, whatever their order
     """
-    import pandas as pd
     from scipy.special import ndtr, stdtrit
 
     times = np.ones(len(counts), np.int64) if many is None else np.asarray(many, np.int64)
     n = int(times.sum())
     if n == 0:
-        return Estimate(0, math.nan, math.nan, math.nan, math.nan, "none")
+        return MeanEstimate(0, math.nan, math.nan, math.nan, math.nan, "none")
     whole = float(np.asarray(statistic((times @ np.asarray(counts, float))[None]))[0])
-    nothing = Estimate(n, whole, math.nan, math.nan, math.nan, "none")
+    nothing = MeanEstimate(n, whole, math.nan, math.nan, math.nan, "none")
     if n == 1 or not math.isfinite(whole):
         return nothing
     columns, random = list(range(counts.shape[1])), np.random.RandomState(seed)
@@ -175,4 +175,4 @@ def estimate_pooled(
         return nothing
     tail = float(ndtr(-math.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + level) / 2)))
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Estimate(n, whole, float(drawn.std(ddof=1)), float(low), float(high), "bootstrap")
+    return MeanEstimate(n, whole, float(drawn.std(ddof=1)), float(low), float(high), "bootstrap")

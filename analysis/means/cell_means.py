@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from ..data.coding import coded, first_rows, groups, packed
 from ..data.scoring import WHO, Scored
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: Codes up to here are counted in a table; beyond, they are looked up.
 _COUNTED = 1 << 22
@@ -140,8 +137,6 @@ def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.
     cell, value : where, and what
     many : for each unit, in the order of its number, how many alike it stands for; one each when not given
     """
-    import pandas as pd
-
     if not len(unit):
         return Patterns(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
     start = np.flatnonzero(np.concatenate([[True], unit[1:] != unit[:-1]]))
@@ -172,8 +167,6 @@ def _places(coded_columns: Sequence[tuple[np.ndarray, list[Any]]]) -> tuple[np.n
 
 def _numbered(codes: Sequence[np.ndarray], sizes: Sequence[int], sort: bool = False) -> tuple[np.ndarray, int]:
     """Rows that are alike in some columns of codes: the number of each row's group, and how many groups there are."""
-    import pandas as pd
-
     code = packed(codes, sizes, sort=sort)
     top = int(code.max(initial=-1)) + 1
     if top > _COUNTED:
@@ -273,8 +266,6 @@ def together(parts: Sequence[Sums]) -> Cells:
     ----------
     parts : of the same cells; no trial is in two of them. Their order does not matter, except for the last digit of means of people and sessions
     """
-    import pandas as pd
-
     names, who = parts[0].names, parts[0].who
     keys = sorted({key for part in parts for key in part.keys}, key=lambda key: [(isinstance(one, str), one) for one in key])
     number = {key: place for place, key in enumerate(keys)}
@@ -317,8 +308,6 @@ def _units(parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any
 
 def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:
     """Groups of trials of all parts: ``cell``, numbers of ``participant`` and ``session``, and their sums."""
-    import pandas as pd
-
     table = pd.DataFrame(
         {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("participant", "session", "trials", "total", "chances", "chance")}
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from .bootstrap import LEVEL, share_limits
 from .cell_means import Cells
@@ -132,7 +133,7 @@ def _least_variance(cells: Cells, numbers: Sequence[int], weights: np.ndarray) -
 
 
 def questions_of(cells: Cells, number: int) -> float:
-    """How many questions a trial of a cell has."""
+    """Return how many questions a trial of a cell has."""
     trials = int(cells.counts["n_trials"][number])
     return float(cells.counts["n_items"][number]) / trials if trials else 1.0
 
@@ -162,8 +163,6 @@ def contrast(
     least : below which the variance is not taken to be
     share : whether it is a mean of shares
     """
-    import pandas as pd
-
     if not values or any(not len(cell) for cell in values):
         return Contrast(math.nan, math.nan, math.nan, 0, level=level)
     times = [np.ones(len(cell), np.int64) for cell in values] if many is None else [np.asarray(one, np.int64) for one in many]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..data.scoring import plural
 from .bootstrap import FEW, LEVEL, estimate
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def means_over_people(
@@ -36,8 +35,6 @@ def means_over_people(
     measures : columns that are averaged with an interval (``NAME_low``, ``NAME_high``), and whether each is a proportion
     further : other columns of a row, computed from the rows of its people
     """
-    import pandas as pd
-
     rows = []
     people = table[table["participant"] != ""] if len(table) else table
     for key, group in people.groupby([*keys], sort=True, observed=True, dropna=False) if len(people) else ():

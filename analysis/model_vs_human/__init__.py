@@ -1,4 +1,4 @@
-"""How far models are from people: scores, differences, and comparisons of curves."""
+"""Comparison of models with people: scores, differences, and comparisons of curves."""
 
 from ...core.doors import door
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ..data.scoring import WHO, Scored
@@ -13,9 +15,6 @@ from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
 from ..means.cell_means import place_of
 from ..stats.agreement import Crowd, curve_distance
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of :func:`distances`.
 COLUMNS = (*("paradigm", "effect", "agent", "against", "n_people", "n_points", "r", "r_low", "r_high", "ceiling_low", "ceiling_high", "rmse", "note"),)
@@ -31,8 +30,6 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
     human : for each paradigm the name of the published human data that belong to it
     against : the ``agent`` who stands for people; published people when not given
     """
-    import pandas as pd
-
     parts: list[pd.DataFrame] = []
     for effect in EFFECTS:
         for paradigm in effect.applies(scored):
@@ -58,8 +55,6 @@ def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd
 
 
 def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str, against: str) -> pd.DataFrame:
-    import pandas as pd
-
     ceiling, rows = crowd.ceiling(), []
     for (agent, kind), curve_rows in table.groupby(["agent", "agent_kind"], sort=True):
         if kind != GROUP_MEANS and agent != against:
@@ -73,8 +68,6 @@ def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str,
 
 def ceilings(scored: Scored) -> pd.DataFrame:
     """The noise ceilings for every effect and paradigm that several people have taken."""
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     kinds = scored.items["agent_kind"] == PARTICIPANT.name
     people = Scored(scored.items[kinds], scored.intrusions[scored.intrusions["agent_kind"] == PARTICIPANT.name], ())

@@ -1,4 +1,4 @@
-"""How far each answerer is from people overall: the difference of mean accuracies over the conditions that both have, each with the same weight."""
+"""Distance of each answerer from people overall: the difference of mean accuracies over the conditions that both have, each with the same weight."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""Which model is closest to people: how well its curve correlates with people's curves, as a share of how well these correlate with one another."""
+"""The model that is closest to people: how well its curve correlates with people's curves, as a share of how well these correlate with one another."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
@@ -19,9 +20,6 @@ from ..means.bootstrap import LEVEL, RESAMPLES, estimate_pooled
 from ..means.cell_means import place_of
 from ..stats.agreement import Crowd
 from .comparison import crowd_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VERDICTS = (
     VerdictRule(
@@ -57,8 +55,6 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
     whom there must be :data:`FEWEST`, and have the spread over a machine's sessions where it took several. Where people's curves may have nothing in common
     (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that of a model may be flat, there is no score.
     """
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     people = sorted(set(scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str)))
     for paradigm in scored.parts:
@@ -122,7 +118,7 @@ def _shape(curve: Mapping[Any, float], crowd: Crowd) -> np.ndarray | None:
 
 
 def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
-    """Whether a machine's curve may be a flat one with the noise of so many trials: the chi-squared test of its means about their weighted mean.
+    """Test whether a machine's curve may be a flat one with the noise of so many trials: the chi-squared test of its means about their weighted mean.
 
     Positions of one list are answered in the same trials. What these share moves all of the curve and no point from another, so that the test finds a shape
     less often, and not more often, than it says.
@@ -149,7 +145,7 @@ def _session_curves(effect: Effect, scored: Scored, paradigm: str, agent: str, c
 
 
 def _flat_over_sessions(curves: np.ndarray) -> bool:
-    """Whether a machine's curve may be a flat one for all that its sessions differ in shape: analysis of variance of points within sessions.
+    """Test whether a machine's curve may be a flat one for all that its sessions differ in shape: analysis of variance of points within sessions.
 
     The degrees of freedom are those of Greenhouse and Geisser (1959, Psychometrika 24, 95-112), since neighbouring points of a session go up and down together.
     Sessions that lack a point are left out.
@@ -172,7 +168,8 @@ def _flat_over_sessions(curves: np.ndarray) -> bool:
 
 
 def _reach_over_sessions(curves: np.ndarray, shapes: np.ndarray, level: float) -> float:
-    """How far the mean correlation with people is from that of all sessions of the machine (Student's t, jackknife over sessions); NaN where a session lacks
+    """Return how far the mean correlation with people is from that of all sessions of the machine (Student's t, jackknife over sessions); NaN where a
+    session lacks
     conditions.
     """
     from scipy.special import stdtrit
@@ -206,8 +203,6 @@ def standings(fits_of: pd.DataFrame) -> pd.DataFrame:
     The limits are the means of the limits of these paradigms, as if all went up and down together: the same people may have taken them all, and the interval is
     then wide enough.
     """
-    import pandas as pd
-
     rows = []
     for (agent, kind), group in fits_of.groupby(["agent", "agent_kind"], sort=True, observed=True):
         there = group[group["fit"].notna()]

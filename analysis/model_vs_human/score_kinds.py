@@ -14,7 +14,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreKind:
     """One row of the published table.
 
     Parameters
@@ -37,7 +37,7 @@ class Score:
 
     @property
     def slope(self) -> bool:
-        """Whether this is a score A (of slopes) and not a score B (of means)."""
+        """True if this is a score A (of slopes) and not a score B (of means)."""
         return self.name.startswith("A_")
 
     @property
@@ -48,25 +48,21 @@ class Score:
 
 _DOMAINS = ("factor_storage", "factor_distractor_domain")
 _RESOLUTION = "factor_pattern_distractor_difference"
-SCORES: tuple[Score, ...] = (
-    Score("vsr", "A_primacy", "serial_position", ("list_length",), part="primacy"),
-    Score("vsr", "A_recency", "serial_position", ("list_length",), part="recency"),
-    Score("vsr", "B_length", "list_length", needs=("serial_position",)),
-    Score("vir", "A_retentioninterval", "retention_steps", ("list_length",)),
-    Score("vir", "B_retentioninterval", "retention_steps", ("list_length",)),
-    Score("cs", "A_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
-    Score("cs", "B_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
-    Score("smu", "A_setsize", "set_size"),
-    Score("smu", "B_setsize", "set_size"),
-    Score("vsrec", "A_patterndiff", _RESOLUTION, ("list_length",)),
-    Score("vsrec", "B_patterndiff", _RESOLUTION, ("list_length",)),
-    Score("cd", "A_setsize", "set_size", ("factor_feature",)),
-    Score("cd", "B_setsize", "set_size", ("factor_feature",)),
+SCORES: tuple[ScoreKind, ...] = (
+    ScoreKind("vsr", "A_primacy", "serial_position", ("list_length",), part="primacy"),
+    ScoreKind("vsr", "A_recency", "serial_position", ("list_length",), part="recency"),
+    ScoreKind("vsr", "B_length", "list_length", needs=("serial_position",)),
+    ScoreKind("vir", "A_retentioninterval", "retention_steps", ("list_length",)),
+    ScoreKind("vir", "B_retentioninterval", "retention_steps", ("list_length",)),
+    ScoreKind("cs", "A_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
+    ScoreKind("cs", "B_cognitiveload", "record_cognitive_load", _DOMAINS, needs=("serial_position",), matched=False),
+    ScoreKind("smu", "A_setsize", "set_size"),
+    ScoreKind("smu", "B_setsize", "set_size"),
+    ScoreKind("vsrec", "A_patterndiff", _RESOLUTION, ("list_length",)),
+    ScoreKind("vsrec", "B_patterndiff", _RESOLUTION, ("list_length",)),
+    ScoreKind("cd", "A_setsize", "set_size", ("factor_feature",)),
+    ScoreKind("cd", "B_setsize", "set_size", ("factor_feature",)),
 )
-
-
-def split_place(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-    return place[:-1], place[-1]
 
 
 def lowest_place(panel: tuple[Any, ...], curve: Mapping[tuple[Any, ...], float]) -> float:
@@ -75,7 +71,7 @@ def lowest_place(panel: tuple[Any, ...], curve: Mapping[tuple[Any, ...], float])
     return min(line, key=lambda point: (point[1], point[0]))[0] if line and not isinstance(line[0][0], str) else math.nan
 
 
-def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]) -> dict[tuple[Any, ...], float]:
+def weights(score: ScoreKind, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple[Any, ...], float]) -> dict[tuple[Any, ...], float]:
     """The weight of each condition in M: the sum of weight times accuracy is the mean, or the mean of the panels' slopes.
 
     Parameters
@@ -87,7 +83,8 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
         return {place: 1 / len(places) for place in sorted(places)} if places else {}
     weight_of: dict[tuple[Any, ...], float] = {}
     lines: dict[tuple[Any, ...], list[float]] = {}
-    for panel, x in map(split_place, sorted(places)):
+    for *names, x in sorted(places):
+        panel = tuple(names)
         cut = cuts.get(panel, math.nan)
         if score.part == "whole" or (x <= cut if score.part == "primacy" else x >= cut):
             lines.setdefault(panel, []).append(x)
@@ -100,7 +97,7 @@ def weights(score: Score, places: Sequence[tuple[Any, ...]], cuts: Mapping[tuple
     return weight_of
 
 
-def describe_places(score: Score, places: Sequence[tuple[Any, ...]]) -> str:
+def describe_places(score: ScoreKind, places: Sequence[tuple[Any, ...]]) -> str:
     """The conditions of a score, in words."""
 
     def text(values: Sequence[Any]) -> str:

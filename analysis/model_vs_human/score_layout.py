@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from importlib.resources import files
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from .score_kinds import SCORES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def published_scores() -> pd.DataFrame:
     """The published table: ``task``, ``score``, ``model``, ``value`` and ``p_below_0.01``."""
-    import pandas as pd
-
     with (files("spanlab.analysis") / "published" / "worm_table_a3.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)
 
@@ -25,7 +21,6 @@ def layout(table: pd.DataFrame, published: bool = True) -> pd.DataFrame:
 
     Values are text; a star says p < .01 against guessing.
     """
-    import pandas as pd
 
     def star(value: float, starred: bool) -> str:
         return "–" if math.isnan(value) else f"{value:.3f}{'*' if starred else ''}"

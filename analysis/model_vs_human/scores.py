@@ -11,10 +11,11 @@ With M of an answerer and H of people, over the same conditions::
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
@@ -26,10 +27,7 @@ from ..effects.effect import published_curve
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
 from ..means.contrasts import Contrast, contrast_of
-from .score_kinds import SCORES, Score, describe_places, lowest_place, split_place, weights
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .score_kinds import SCORES, ScoreKind, describe_places, lowest_place, weights
 
 #: What the paper leaves open, and what is done here.
 DECISIONS = (
@@ -46,6 +44,8 @@ DECISIONS = (
 )
 
 
+#: Values of the columns of a condition: its panel, and last its place along the line.
+_Place = tuple[Any, ...]
 #: Published curves were read off figures: a change smaller than this is not a change.
 PRECISION = 0.01
 #: Columns of the table of scores.
@@ -94,8 +94,6 @@ def scores(
     SpanLabError
         when nobody is called as ``against`` says.
     """
-    import pandas as pd
-
     scored = responses if isinstance(responses, Scored) else score_table(responses)
     if against and against not in set(scored.items["agent"]):
         there = ", ".join(sorted(set(scored.items["agent"]))) or "nobody"
@@ -109,20 +107,14 @@ def scores(
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 
-def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level: float) -> list[dict[str, Any]]:
-    for name in (*score.by, *score.needs):
-        if name not in items.columns or not items[name].notna().any():
-            return []
-    plain: dict[str, Any] = {name: decoded(items[name]) for name in score.by if name.startswith(FURTHER)}
-    if score.x in plain:
-        place = plain_numbers(plain[score.x])
-        plain[score.x] = np.where(np.isfinite(place), place, np.nan)  # words have no place along a line
-    items = items.assign(**plain)
-    if "serial_position" in score.needs:
-        items = items[items["serial_position"].notna()]
+def _rows(score: ScoreKind, paradigm: str, items: pd.DataFrame, against: str, level: float) -> list[dict[str, Any]]:
+    """Return a row for each answerer; none where the items do not have what the score needs."""
+    if any(name not in items.columns or not items[name].notna().any() for name in (*score.by, *score.needs)):
+        return []
+    items = _placed(score, items)
     cells = unit_means(Scored(items, items.iloc[:0], ()), score.by)
     points = cells.points(score.by)
-    people: dict[tuple[Any, ...], int] = {}
+    people: dict[_Place, int] = {}
     if against:
         people = next((points[key] for key in points if key[2] == against), {})
         fixed = {place: cells.mean(number) for place, number in people.items()}
@@ -134,45 +126,57 @@ def _rows(score: Score, paradigm: str, items: pd.DataFrame, against: str, level:
         if who[2] == against:
             continue
         head = {"task": score.task, "score": score.name, **dict(zip(WHO, who, strict=True)), "against": against or "published people"}
-        shared = places if not score.matched else {place: number for place, number in places.items() if place in fixed}
-        theirs = fixed if not score.matched else {place: fixed[place] for place in shared}
-        panels = {place[:-1] for place in shared} & {place[:-1] for place in theirs}
-        shared = {place: number for place, number in shared.items() if place[:-1] in panels}
-        theirs = {place: value for place, value in theirs.items() if place[:-1] in panels}
-        cuts = {panel: lowest_place(panel, theirs) for panel in panels}
-        mine, of_people = weights(score, list(shared), cuts), weights(score, list(theirs), cuts)
-        kept = {panel for panel, *_ in (split_place(place) for place in mine)} & {panel for panel, *_ in (split_place(place) for place in of_people)}
-        if not kept:
-            rows.append(head | _nothing("no conditions in common with people" if not shared else "too few conditions for a line"))
+        mine, of_people, note = _weights(score, places, fixed)
+        if note:
+            rows.append(head | _nothing(note))
             continue
-        mine = weights(score, [place for place in shared if place[:-1] in kept], cuts)
-        of_people = weights(score, [place for place in theirs if place[:-1] in kept], cuts)
-        numbers = [shared[place] for place in mine]
+        numbers = [places[place] for place in mine]
         weight = np.array(list(mine.values()))
         estimate = contrast_of(cells, numbers, weight, shares=True, level=level)
         guess = float(weight @ cells.chance[numbers])
-        reference: float | Contrast = sum(of_people[place] * theirs[place] for place in of_people)
+        reference: float | Contrast = sum(of_people[place] * fixed[place] for place in of_people)
         if against:
             others = [people[place] for place in of_people]
             reference = contrast_of(cells, others, np.array(list(of_people.values())), shares=True, level=level)
-        distinguishable = bool(cells.told_apart[numbers].all())
         unit = cells.unit[numbers[0]]
+        told_apart = bool(cells.told_apart[numbers].all()) or unit != "trial"
         oracle = any(bool(cells.counts["oracle"][number]) for number in numbers)
-        rows.append(
-            head
-            | {
-                "oracle": oracle,
-                "unit": unit if distinguishable or unit != "trial" else "",
-                "n_points": len(mine),
-                "conditions": describe_places(score, list(mine)),
-            }
-            | _scored_row(estimate, reference, guess, distinguishable or unit != "trial", _reach(score, list(of_people)) if not against else math.inf)
-        )
+        facts = {"oracle": oracle, "unit": unit if told_apart else "", "n_points": len(mine), "conditions": describe_places(score, list(mine))}
+        rows.append(head | facts | _scored_row(estimate, reference, guess, told_apart, _reach(score, list(of_people)) if not against else math.inf))
     return rows
 
 
-def _reach(score: Score, places: Sequence[tuple[Any, ...]]) -> float:
-    """How far a line goes along its axis, at most; infinite where there is no line."""
+def _placed(score: ScoreKind, items: pd.DataFrame) -> pd.DataFrame:
+    """Return the items that have a place along the line of a score."""
+    plain: dict[str, Any] = {name: decoded(items[name]) for name in score.by if name.startswith(FURTHER)}
+    if score.x in plain:
+        place = plain_numbers(plain[score.x])
+        plain[score.x] = np.where(np.isfinite(place), place, np.nan)  # words have no place along a line
+    items = items.assign(**plain)
+    return items[items["serial_position"].notna()] if "serial_position" in score.needs else items
+
+
+def _weights(score: ScoreKind, places: Collection[_Place], of_people: Mapping[_Place, float]) -> tuple[dict[_Place, float], dict[_Place, float], str]:
+    """Return the weights of the conditions of an answerer and of people; or why there are none.
+
+    Conditions are those that both have, in panels in which both have enough of them; of unmatched scores each has its own conditions.
+    """
+    shared = [place for place in places if not score.matched or place in of_people]
+    theirs = {place: value for place, value in of_people.items() if not score.matched or place in places}
+    panels = {place[:-1] for place in shared} & {place[:-1] for place in theirs}
+    cuts = {panel: lowest_place(panel, theirs) for panel in panels}
+
+    def weighted(conditions: Iterable[_Place], kept: Collection[_Place]) -> dict[_Place, float]:
+        return weights(score, [place for place in conditions if place[:-1] in kept], cuts)
+
+    kept = {place[:-1] for place in weighted(shared, panels)} & {place[:-1] for place in weighted(theirs, panels)}
+    if not kept:
+        return {}, {}, "too few conditions for a line" if panels else "no conditions in common with people"
+    return weighted(shared, kept), weighted(theirs, kept), ""
+
+
+def _reach(score: ScoreKind, places: Sequence[tuple[Any, ...]]) -> float:
+    """Return how far a line goes along its axis, at most; infinite where there is no line."""
     return max(place[-1] for place in places) - min(place[-1] for place in places) if score.slope else math.inf
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from ..data.scoring import WHO, plural
-from ..means.bootstrap import FEW, LEVEL, RESAMPLES, Estimate, estimate, estimate_pooled
+from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
 from ..stats.signal_detection import detection
 from .measures import COUNTS, LURE_COUNTS, OURS, Rules
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Unit = Literal["auto", "block", "session", "participant"]
 
@@ -83,8 +81,6 @@ def nback_cells(
         ``who``, ``by`` and :data:`CELL_COLUMNS`, a row for each cell and measure that exists. ``n_negative`` counts units below 0. ``sd`` and ``sem`` have the
         degrees of freedom that the rules say; with blocks as units, ``sem`` of pooled measures is that of the bootstrap, and there is no ``sd``.
     """
-    import pandas as pd
-
     keys = [*who, *by]
     units = _units(blocks, who, by, unit)
     rows = []
@@ -124,19 +120,19 @@ def _described(cell: pd.DataFrame, rules: Rules) -> dict[str, object]:
 
 
 def _chance(cell: pd.DataFrame, measure: str) -> float:
-    """What a blind guesser has: no sensitivity; hits and false alarms depend on how often it says that an item matches."""
+    """Return the measures of a blind guesser: no sensitivity; hits and false alarms depend on how often it says that an item matches."""
     if measure in ("dprime", "dprime_pooled"):
         return 0.0
     return float(cell["chance"].mean()) if measure == "accuracy" and "chance" in cell.columns else math.nan
 
 
-def _averaged(cell: pd.DataFrame, measure: str, kind: str, _: Rules, level: float, resamples: int, seed: int) -> tuple[Estimate, np.ndarray]:
+def _averaged(cell: pd.DataFrame, measure: str, kind: str, _: Rules, level: float, resamples: int, seed: int) -> tuple[MeanEstimate, np.ndarray]:
     values = (cell[measure] if kind == "block" else cell.groupby("_unit")[measure].mean()).to_numpy(float)
     finite = np.where(np.isfinite(values), values, np.nan)
     return estimate(finite, proportion=measure in _BETWEEN_0_AND_1, level=level), values
 
 
-def _pooled(cell: pd.DataFrame, measure: str, kind: str, rules: Rules, level: float, resamples: int, seed: int) -> tuple[Estimate, np.ndarray] | None:
+def _pooled(cell: pd.DataFrame, measure: str, kind: str, rules: Rules, level: float, resamples: int, seed: int) -> tuple[MeanEstimate, np.ndarray] | None:
     """Of summed counts; None where there is nothing to count, as lures in a record that does not tell them."""
     columns = _counted(measure)
     if any(name not in cell.columns for name in columns) or (measure in _BETWEEN_0_AND_1 and not cell[columns[0]].sum()):
@@ -167,13 +163,13 @@ def _statistic(measure: str, rules: Rules) -> Callable[[np.ndarray], np.ndarray]
 
 
 def _edge(cell: pd.DataFrame, measure: str) -> str:
-    """Which count is empty over all blocks, so that pooled d' and criterion stand for no rate that was observed."""
+    """Return which count is empty over all blocks, so that pooled d' and criterion stand for no rate that was observed."""
     if measure not in ("dprime_pooled", "criterion_pooled"):
         return ""
     return " and ".join(f"no {name.replace('_', ' ').removesuffix('es' if name == 'misses' else 's')}" for name in COUNTS if not cell[name].sum())
 
 
-def _row(result: Estimate, values: np.ndarray, kind: str, rules: Rules, measure: str, edge: str) -> dict[str, object]:
+def _row(result: MeanEstimate, values: np.ndarray, kind: str, rules: Rules, measure: str, edge: str) -> dict[str, object]:
     finite = values[np.isfinite(values)]
     summed = measure in POOLED and kind == "block"  # one number of all blocks; a single block may well have none
     sd, sem = math.nan, result.sem

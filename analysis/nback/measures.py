@@ -11,21 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 
-from ..data.coding import decoded, numbers
+from ..data.coding import decoded, first_rows, numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..stats.signal_detection import Correction, detection
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How blocks are scored.
+    """Rules by which blocks are scored.
 
     Parameters
     ----------
@@ -94,31 +92,49 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
         ``who``, ``participant``, ``session``, ``unit_trial`` (the block), ``oracle``, ``by``, ``n`` and :data:`BLOCK_COLUMNS`; empty when there are no blocks.
         Rates are proportions, NaN where nothing was counted.
     """
-    import pandas as pd
-
     items = (responses if isinstance(responses, Scored) else score_table(responses)).items
     head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", "oracle", *by]))
     if not has_blocks(items):
         return pd.DataFrame(columns=[*head, "n", *BLOCK_COLUMNS])
+    items, matching, back = _judged(items)
+    code, first = _block_numbers(items, back, who)
+    answers = _sorted_answers(items, matching, back, rules)
+    counts = {name: np.bincount(code[which], minlength=len(first)) for name, which in answers.items() if name != "counted"}
+    counted = answers["counted"]
+    chance = np.bincount(code[counted], weights=items["chance"].to_numpy(float)[counted], minlength=len(first))
+    blocks = items.iloc[first][[name for name in head if name in items.columns]].reset_index(drop=True)
+    for name in by:
+        blocks[name] = decoded(blocks[name]) if name in blocks.columns else None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return measured(blocks.assign(n=back[first].astype(int), **counts, chance=chance / counts["n_items"]), rules)
+
+
+def _judged(items: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Return the items of N-back blocks, whether each matches, and N."""
     match = numbers(items["record_match"])
     back = numbers(items["factor_n"]) if "factor_n" in items.columns else np.full(len(items), np.nan)
     back = np.where(np.isnan(back), items["set_size"].to_numpy(float), back)
     known = ~np.isnan(match) & ~np.isnan(back)
-    items, matching, back = items[known], match[known] == 1, back[known]
-    # Where a table does not tell trials apart, all items of a session and an N are one block.
+    return items[known], match[known] == 1, back[known]
+
+
+def _block_numbers(items: pd.DataFrame, back: np.ndarray, who: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each item's block, and the first item of each block."""
     block = items["unit_trial"].to_numpy()
-    if (block < 0).any():
+    if (block < 0).any():  # where a table does not tell trials apart, all items of a session and an N are one block
         block = items.groupby([*who, "participant", "session", "unit_trial"], dropna=False, sort=False).ngroup().to_numpy() * 1000 + back
     code, names = pd.factorize(block)
-    first = np.full(len(names), len(code))
-    np.minimum.at(first, code, np.arange(len(code)))
-    place = items["serial_position"].to_numpy(float)
-    has_back = ~(place <= back)  # without positions every item counts
+    return code, first_rows(code, len(names))
+
+
+def _sorted_answers(items: pd.DataFrame, matching: np.ndarray, back: np.ndarray, rules: Rules) -> dict[str, np.ndarray]:
+    """Return which items belong to each count, by the name of the count; ``counted`` are all that belong to any but the last two."""
+    has_back = ~(items["serial_position"].to_numpy(float) <= back)  # without positions every item counts
     given = _flags(items, "record_prefilled")
-    counted = (has_back | rules.first_n) & (~given | rules.prefilled)
+    in_time = has_back | rules.first_n
+    counted = in_time & (~given | rules.prefilled)
     right = items["correct"].to_numpy(float) == 1
-    outcome = items["outcome"]
-    omitted, invalid = outcome.eq("omitted").to_numpy(), outcome.eq("invalid").to_numpy()
+    omitted, invalid = (items["outcome"].eq(outcome).to_numpy() for outcome in ("omitted", "invalid"))
     answered = ~(omitted | invalid)
     match_response = answered & (matching == right)
     miss, rejection = answered & matching & ~match_response, answered & ~matching & ~match_response
@@ -126,41 +142,32 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
         miss |= ~answered & matching
     if rules.unanswered == "no match":
         rejection |= ~answered & ~matching
-
-    def many(which: np.ndarray) -> np.ndarray:
-        return np.bincount(code[which & counted], minlength=len(names))
-
     lag = numbers(items["record_lure_lag"]) if "record_lure_lag" in items.columns else np.full(len(items), np.nan)
     alarm = match_response & ~matching
     foil = (alarm | rejection) & has_back
     lure, before = foil & ~np.isnan(lag), foil & (lag < back)
     after = lure & ~before
-    counts = {
-        "hits": many(match_response & matching),
-        "misses": many(miss),
-        "false_alarms": many(alarm),
-        "correct_rejections": many(rejection),
-        "lures": many(lure),
-        "lure_alarms": many(lure & alarm),
-        "before_lures": many(before),
-        "before_alarms": many(before & alarm),
-        "after_lures": many(after),
-        "after_alarms": many(after & alarm),
-        "plain": many(foil & ~lure),
-        "plain_alarms": many(foil & ~lure & alarm),
-        "n_items": many(np.ones(len(code), bool)),
-        "n_correct": many(right),
-        "n_omitted": many(omitted),
-        "n_invalid": many(invalid),
-        "n_first_left_out": np.bincount(code[~has_back & (not rules.first_n)], minlength=len(names)),
-        "n_prefilled_left_out": np.bincount(code[given & ~counted & (has_back | rules.first_n)], minlength=len(names)),
+    answers = {
+        "hits": match_response & matching,
+        "misses": miss,
+        "false_alarms": alarm,
+        "correct_rejections": rejection,
+        "lures": lure,
+        "lure_alarms": lure & alarm,
+        "before_lures": before,
+        "before_alarms": before & alarm,
+        "after_lures": after,
+        "after_alarms": after & alarm,
+        "plain": foil & ~lure,
+        "plain_alarms": foil & ~lure & alarm,
+        "n_items": np.ones(len(items), bool),
+        "n_correct": right,
+        "n_omitted": omitted,
+        "n_invalid": invalid,
+        "counted": counted,
     }
-    chance = np.bincount(code[counted], weights=items["chance"].to_numpy(float)[counted], minlength=len(names))
-    blocks = items.iloc[first][[name for name in head if name in items.columns]].reset_index(drop=True)
-    for name in by:
-        blocks[name] = decoded(blocks[name]) if name in blocks.columns else None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return measured(blocks.assign(n=back[first].astype(int), **counts, chance=chance / counts["n_items"]), rules)
+    left_out = {"n_first_left_out": ~in_time, "n_prefilled_left_out": given & ~counted & in_time}
+    return {name: which & counted for name, which in answers.items()} | left_out
 
 
 def gridded_blocks(part: Scored, rules: Rules) -> pd.DataFrame:
@@ -190,7 +197,7 @@ def measured(blocks: pd.DataFrame, rules: Rules = OURS) -> pd.DataFrame:
 
 
 def describe_exceptions(blocks: pd.DataFrame, rules: Rules = OURS) -> list[str]:
-    """How answers were counted that are exceptions to the rules, in plain sentences."""
+    """Return how answers were counted that are exceptions to the rules, in plain sentences."""
     first, given = int(blocks["n_first_left_out"].sum()), int(blocks["n_prefilled_left_out"].sum())
     omitted, invalid = int(blocks["n_omitted"].sum()), int(blocks["n_invalid"].sum())
     notes = []

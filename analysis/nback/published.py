@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..data.scoring import WHO
 from .cells import nback_cells
 from .measures import PUBLISHED, Rules, measured
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The study's own model; all other models took letters only, in other blocks under another protocol.
 STUDY_MODEL = "gpt-3.5-turbo"
@@ -60,8 +59,6 @@ def printed_tests() -> pd.DataFrame:
 
 
 def _read(name: str, *, as_text: bool = False) -> pd.DataFrame:
-    import pandas as pd
-
     with files("spanlab.analysis").joinpath("published", name).open("rb") as file:
         return pd.read_csv(file, dtype=str if as_text else None)
 
@@ -93,8 +90,6 @@ def layout(blocks: pd.DataFrame, rules: Rules = PUBLISHED) -> pd.DataFrame:
             scale = 1 if name.startswith("dprime") else 100
             row |= {f"{name}_mean": scale * float(measures["mean"][measure]), f"{name}_sem": scale * float(measures["sem"][measure])}
         rows.append(row | {"blocks_with_negative_dprime": int(measures["n_negative"]["dprime"])})
-    import pandas as pd
-
     return pd.DataFrame(rows)
 
 
@@ -103,8 +98,6 @@ def recomputed_cells(paradigm: str, grid: int | None = None) -> pd.DataFrame:
 
     Of other models than the study's own there are letters only.
     """
-    import pandas as pd
-
     from ..data.style import GROUP_MEANS
 
     variant, results = variant_of(paradigm, grid), published_results()

@@ -16,14 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..stats.corrections import bonferroni, holm
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _WHO = ("variant", "model")
 #: Up to so many values the exact distribution was taken.
@@ -31,7 +29,7 @@ EXACT_UP_TO = 50
 
 
 def kruskal_wallis(blocks: pd.DataFrame, value: str = "dprime_abs", who: Sequence[str] = _WHO) -> pd.DataFrame:
-    """Whether ``value`` differs between the levels of N, for each of ``who``.
+    """Test whether ``value`` differs between the levels of N, for each of ``who``.
 
     Returns
     -------
@@ -39,7 +37,6 @@ def kruskal_wallis(blocks: pd.DataFrame, value: str = "dprime_abs", who: Sequenc
         ``who``, ``value``, ``levels``, ``n_blocks``, ``h``, ``df``, ``p``, ``eta_squared`` (the study's epsilon squared) and ``epsilon_squared``; NaN where
         there are fewer than two levels, or all values are the same.
     """
-    import pandas as pd
     from scipy.stats import kruskal
 
     rows = []
@@ -62,7 +59,6 @@ def mann_whitney(blocks: pd.DataFrame, value: str = "dprime_abs", who: Sequence[
         ``who``, ``value``, ``first`` and ``second`` (levels of N), ``n_first``, ``n_second``, ``u`` (of the first), ``p``, ``p_bonferroni``, ``p_holm`` and
         ``rank_biserial``.
     """
-    import pandas as pd
     from scipy.stats import mannwhitneyu
 
     rows = []
@@ -82,7 +78,7 @@ def mann_whitney(blocks: pd.DataFrame, value: str = "dprime_abs", who: Sequence[
 
 
 def above(blocks: pd.DataFrame, value: str = "dprime_abs", threshold: float = 1.0, who: Sequence[str] = _WHO) -> pd.DataFrame:
-    """Whether ``value`` lies above a threshold at each N, for each of ``who``.
+    """Test whether ``value`` lies above a threshold at each N, for each of ``who``.
 
     Returns
     -------
@@ -90,8 +86,6 @@ def above(blocks: pd.DataFrame, value: str = "dprime_abs", threshold: float = 1.
         ``who``, ``value``, ``n``, ``threshold``, ``n_blocks``, ``n_equal`` (values at the threshold, left out), ``w_plus``, ``p_exact`` (as the study; NaN
         above 50 values), ``p`` (today's), ``rank_biserial``.
     """
-    import pandas as pd
-
     rows = []
     for key, groups in _levels(blocks, value, who):
         for n, values in groups.items():

@@ -12,7 +12,7 @@ from ..stats.margins import Margin
 
 
 @dataclass(frozen=True)
-class Commands:
+class ReportCommands:
     """Commands for the data of a report.
 
     Parameters

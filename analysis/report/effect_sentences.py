@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ...core.verdicts import VerdictRule
@@ -16,9 +18,6 @@ from ..figures.effect_figure import ComputedEffect, panel_names
 from ..means.contrasts import Contrast
 from ..stats.margins import Margin, margin_of, verdict_in_words
 from .text import ranked, signed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: More than this many answerers make no sentence; people are still named.
 _MOST = 6

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..data.numbers import counted, limits, number, p_value, with_sign
 from ..data.style import GROUP_MEANS
@@ -14,9 +16,6 @@ from ..stats.margins import PRIOR, bayes_in_words
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, percent_points, words_of
 from .text import between, percent, ranked
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder) -> list[PageTable]:
@@ -35,7 +34,7 @@ def effect_tables(computed: ComputedEffect, file: str, name: str, folder: Folder
 
 
 def _shares(effect: Effect) -> bool:
-    """Whether its values are shares, which are said in percent."""
+    """Return whether its values are shares, which are said in percent."""
     return effect.value == "correct" and effect.make is None
 
 

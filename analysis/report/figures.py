@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.errors import SpanLabError, UnwritableError
 from ..data.loading import Data
@@ -16,17 +18,14 @@ from ..figures.effect_figure import ComputedEffect
 from ..figures.figure import Computed, DrawnFigure, Wish
 from ..figures.reaction_time_figure import ComputedTimes
 from ..stats.margins import Margin
-from .commands import Commands
+from .commands import ReportCommands
 from .effects import effect_tables
-from .folder import Figure, Folder
+from .folder import FigureFiles, Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
-class Shown:
+class FigureOnPage:
     """A figure with all text, tables and files that belong to it.
 
     Parameters
@@ -36,7 +35,7 @@ class Shown:
     bars, chance : whether it has intervals that can be switched off, and a line of chance
     """
 
-    figure: Figure
+    figure: FigureFiles
     agents: tuple[str, ...]
     off: tuple[str, ...]
     crowd: tuple[str, ...]
@@ -85,8 +84,8 @@ def _without(title: str, verb: str, error: Exception, file: str = "") -> str:
 
 
 def show_figures(
-    computed: Mapping[str, Computed], paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands
-) -> tuple[list[Shown], list[str]]:
+    computed: Mapping[str, Computed], paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands
+) -> tuple[list[FigureOnPage], list[str]]:
     """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn why they are missing."""
     shown, failed = [], []
     for name, figure in computed.items():
@@ -99,7 +98,9 @@ def show_figures(
     return shown, failed
 
 
-def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: Commands) -> Shown:
+def show_figure(
+    name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands
+) -> FigureOnPage:
     """Make a figure for the page, and write its files.
 
     Parameters
@@ -114,7 +115,7 @@ def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: 
     words = words if words.startswith("d′") else words[:1].upper() + words[1:]
     drawing = computed.draw(styles)
     figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents)
-    return Shown(
+    return FigureOnPage(
         figure,
         *_shown(drawing),
         tuple(_tables(name, computed, file, key, folder)),
@@ -123,13 +124,13 @@ def show_figure(name: str, computed: Computed, paradigm: str, title: str, stem: 
     )
 
 
-def _command(name: str, computed: Computed, paradigm: str, file: str, commands: Commands) -> str:
+def _command(name: str, computed: Computed, paradigm: str, file: str, commands: ReportCommands) -> str:
     """The command that makes a figure again."""
     return commands.figure(CONDITIONS.name if computed.asked else name, paradigm, file, computed.asked)
 
 
 def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool, bool]:
-    """Who is in a figure, people first, who of them is not shown at first, who is one of a crowd, and whether it has intervals and a line of chance."""
+    """Return who is in a figure, people first, who of them is not shown at first, who is one of a crowd, and whether it has intervals and a line of chance."""
     rows = [row for row in drawing.spec.get("data", {}).get("values", ()) if isinstance(row, Mapping)]
     there, roles = {row.get("agent") for row in rows}, {row.get("role") for row in rows}
     switches = {one["name"]: one.get("value") for one in drawing.spec.get("params", ())}
@@ -139,7 +140,7 @@ def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], tupl
 
 
 def _tables(name: str, computed: Computed, file: str, key: str, folder: Folder) -> list[PageTable]:
-    """What is folded below a figure; those of N-back have their numbers in tables of the whole paradigm."""
+    """Return the tables that are folded below a figure; those of N-back have their numbers in tables of the whole paradigm."""
     if isinstance(computed, ComputedEffect):
         return effect_tables(computed, file, key, folder)
     if isinstance(computed, ComputedTimes):

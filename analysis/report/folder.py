@@ -7,18 +7,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.atomic_files import write_whole
 from ..data.style import CONDITION, Look
 from ..figures.charts import for_page, save
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True)
-class Figure:
+class FigureFiles:
     """A figure on the page: its declaration, and its files relative to the page (``stem`` without the file extension, ``table`` with it)."""
 
     key: str
@@ -30,7 +29,7 @@ class Figure:
 
 
 class Folder:
-    """Where a report is written. Figures that have not changed since this folder last drew them are not drawn again."""
+    """Folder of a report. Figures that have not changed since this folder last drew them are not drawn again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,14 +48,14 @@ class Folder:
         write_whole(self.path / file, table.to_csv(index=False).encode())
         return file
 
-    def figure(self, name: str, spec: dict[str, Any], title: str, caption: str, table: str, styles: Sequence[Look]) -> Figure:
+    def figure(self, name: str, spec: dict[str, Any], title: str, caption: str, table: str, styles: Sequence[Look]) -> FigureFiles:
         """Write a figure as SVG and PDF."""
         declared = json.dumps([spec, [asdict(look) for look in styles]], sort_keys=True)
         stem = self.path / "figures" / name
         if self._drawn.get(name) != declared or not stem.with_suffix(".pdf").exists():
             save(spec, stem, styles)
             self._drawn[name] = declared
-        return Figure(name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles))
+        return FigureFiles(name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles))
 
 
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:

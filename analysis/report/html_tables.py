@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ..data.numbers import counted, limits, missing, number, p_value
 from .text import between, percent, ranked
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Longer tables are cut on the page; the file has every row.
 MOST_ROWS = 240

@@ -1,10 +1,12 @@
-"""How the data came about, for the report: what spoils the rest, timing verdicts of sessions at a window, and exclusions."""
+"""Origin of the data, for the report: what spoils the rest, timing verdicts of sessions at a window, and exclusions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, SIMULATED, kind_named
 from ...core.errors import SpanLabError
@@ -16,13 +18,10 @@ from ..data.scoring import plural
 from ..data.sessions import SessionFacts
 from ..data.style import listed
 from ..data.timing import IN_BROWSERS, session_timing, verdict
-from .commands import Commands
+from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
 from .text import unequal_protocols
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VERDICTS = (
     VerdictRule(
@@ -141,7 +140,7 @@ class TimingPart:
     command: str
 
 
-def timing_part(sessions: Sequence[SessionFacts], commands: Commands) -> TimingPart | None:
+def timing_part(sessions: Sequence[SessionFacts], commands: ReportCommands) -> TimingPart | None:
     """The verdicts on all sessions at a window, or at a page in a browser; None where there are none."""
     shown = [facts for facts in sessions if facts.timing is not None]
     if not shown:
@@ -172,7 +171,7 @@ def _timed(facts: SessionFacts) -> Timed:
 
 
 def spoilers(sessions: Sequence[SessionFacts], items: pd.DataFrame, timing: TimingPart | None) -> list[str]:
-    """What spoils the rest of a page, a sentence for each kind of fault; nothing where nothing does.
+    """Return what spoils the rest of a page, a sentence for each kind of fault; nothing where nothing does.
 
     Parameters
     ----------
@@ -208,7 +207,7 @@ def _unheld(timing: TimingPart | None) -> list[str]:
 
 
 def _of_people(what: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
-    """What went wrong in sessions of people, by session."""
+    """Return what went wrong in sessions of people, by session."""
     wrong = [f"{who} ({', '.join(words)})" for who, words in faults.values() if words]
     return [f"{what} in {len(wrong)} of {plural(len(faults), 'session')} of people: {_some(wrong)}."] if wrong else []
 
@@ -229,14 +228,14 @@ def _simulated(items: pd.DataFrame) -> list[str]:
 
 
 def _unread(items: pd.DataFrame) -> list[str]:
-    """Who gave answers that could not be read, or that were not allowed, more often than now and then."""
+    """Return who gave answers that could not be read, or that were not allowed, more often than now and then."""
     share = items["outcome"].eq("invalid").groupby(items["agent"].astype(str)).mean()
     many = [f"{name} {100 * value:.0f}%" for name, value in share[share >= UNREAD].sort_values(ascending=False).items()]
     return [f"Answers that could not be read, or were not allowed, count as wrong: {_some(many)} of all answers."] if many else []
 
 
 def _shifted(items: pd.DataFrame) -> list[str]:
-    """Who answers one above the right number every time, as somebody does who takes the words of a question for values."""
+    """Return who answers one above the right number every time, as somebody does who takes the words of a question for values."""
     if not {"answer", "correct_answer"} <= {*items.columns}:
         return []
     right = numbers(items["correct_answer"])
@@ -263,14 +262,14 @@ def _some(words: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class ExclusionPart:
-    """What rules left out: a sentence for each rule, the rules and the units as tables."""
+    """Account of what rules left out: a sentence for each rule, the rules and the units as tables."""
 
     sentences: tuple[str, ...]
     tables: tuple[PageTable, ...]
 
 
 def exclusion_part(exclusions: Exclusions | None, folder: Folder) -> ExclusionPart | None:
-    """What rules left out; None where there are no rules."""
+    """Return what rules left out; None where there are no rules."""
     if exclusions is None:
         return None
     folder.table("exclusion_rules", exclusions.rules)

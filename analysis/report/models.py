@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.loading import Data
@@ -12,12 +14,9 @@ from ..data.numbers import limits, number, p_value, whole, with_sign
 from ..data.scoring import plural
 from ..stats.mixed_contrasts import KINDS, contrasts, terms
 from ..stats.mixed_model import Mixed, mixed_model
-from .commands import Commands
+from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Models of more answers than this take longer than most people wait for a page (they grow with the square); they are fitted on request.
 MOST_ANSWERS = 5_000
@@ -44,7 +43,7 @@ class Modelled:
     command: str
 
 
-def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: Commands, always: bool = False) -> Modelled:
+def modelled(data: Data, paradigm: str, stem: str, folder: Folder, commands: ReportCommands, always: bool = False) -> Modelled:
     """The model of a paradigm, or why there is none; of many answers only if ``always``."""
     command = commands.stats(paradigm)
     answers = len(data.scored.parts[paradigm].items)

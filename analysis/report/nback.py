@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..data.numbers import p_value
 from ..data.scoring import WHO, Scored, has_blocks, plural
@@ -14,10 +15,7 @@ from ..nback.measures import GRID, OURS, PUBLISHED, describe_exceptions, gridded
 from ..nback.published import recomputed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney
 from .html_tables import PageTable
-from .text import Note, between, percent, ranked
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .text import Remark, between, percent, ranked
 
 #: Blocks that each level needs before a test is printed.
 _ENOUGH = 5
@@ -36,8 +34,6 @@ class NBack:
 
 def nback_results(scored: Scored, paradigm: str) -> NBack | None:
     """The results of one paradigm; None when it has no N-back blocks."""
-    import pandas as pd
-
     if not has_blocks(scored.items):
         return None
     blocks, theirs = gridded_blocks(scored, OURS), gridded_blocks(scored, PUBLISHED)
@@ -65,8 +61,6 @@ def _of_grid(table: pd.DataFrame, grid: int | None) -> pd.DataFrame:
 
 def nback_tables(results: NBack) -> list[PageTable]:
     """The folded tables of a paradigm."""
-    import pandas as pd
-
     tables = []
     for grid in results.grids:
         size = "" if grid is None or len(results.grids) == 1 else f", {grid} × {grid}"
@@ -109,7 +103,7 @@ def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bo
 
 
 def _tests(results: NBack) -> PageTable:
-    """Whether d' differs over N, for whoever has enough independent blocks."""
+    """Test whether d' differs over N, for whoever has enough independent blocks."""
     blocks = results.blocks
     units = results.cells[results.cells["unit"] == "block"]["agent"].unique()
     rows: list[tuple[str, ...]] = []
@@ -142,7 +136,7 @@ def _p(value: float) -> str:
 
 
 def nback_ends(results: NBack) -> Mapping[str, str]:
-    """How d' changes from the lowest to the highest N, for each answerer, as the end of a sentence."""
+    """Return how d' changes from the lowest to the highest N, for each answerer, as the end of a sentence."""
     if len(results.grids) > 1:
         return {}
     part = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["mean"].notna()]
@@ -155,17 +149,17 @@ def nback_ends(results: NBack) -> Mapping[str, str]:
     return ends
 
 
-def nback_notes(results: NBack) -> list[Note]:
+def nback_notes(results: NBack) -> list[Remark]:
     """Notes on the limits of these numbers and on how answers were counted."""
-    notes = [Note(text) for text in describe_exceptions(results.blocks, OURS)]
+    notes = [Remark(text) for text in describe_exceptions(results.blocks, OURS)]
     if notes:
-        notes.append(Note("“Everything together” counts all items."))
+        notes.append(Remark("“Everything together” counts all items."))
     empty = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["note"].str.contains("its size is the correction")]
     if len(empty):
         whose = f"{plural(len(empty), 'd′', 'd′ values')} of somebody without any miss, hit or false alarm"
-        notes.append(Note(f"{whose}: how large it is depends on the correction, and its interval is too narrow.", warning=True))
+        notes.append(Remark(f"{whose}: how large it is depends on the correction, and its interval is too narrow.", warning=True))
     if len(results.study):
         notes.append(
-            Note("The study's values are recomputed from its raw answers: other sessions of language models, in other blocks. They have no intervals here.")
+            Remark("The study's values are recomputed from its raw answers: other sessions of language models, in other blocks. They have no intervals here.")
         )
     return notes

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.loading import Data
 from ..data.style import of_kinds
 from ..model_vs_human.differences import CommonConditions, Difference
 from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
-from .commands import Commands
+from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
 from .text import between, percent, ranked, signed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .paradigm import Numbers
 
 #: With more lines than this, differences are in the table alone, and lines are close to each other.
@@ -34,7 +34,7 @@ _NONE_IN_COMMON = "each over its own conditions: none in common"
 
 
 @dataclass(frozen=True)
-class Line:
+class OverviewLine:
     """A line of the picture: somebody in a paradigm, all numbers in percent.
 
     Parameters
@@ -59,7 +59,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Row:
+class OverviewRow:
     """A paradigm in the picture: over which conditions, its lines, points that share one line, and what a blind guess reaches (percent).
 
     ``conditions`` is empty where marks are of all answers: everybody then has the same conditions.
@@ -68,16 +68,16 @@ class Row:
     title: str
     anchor: str
     conditions: str
-    lines: tuple[Line, ...]
-    crowd: tuple[Line, ...]
+    lines: tuple[OverviewLine, ...]
+    crowd: tuple[OverviewLine, ...]
     blind: float | None
 
 
 @dataclass(frozen=True)
-class Overview:
+class OverviewPicture:
     """The picture, the meaning of its bands, the answerers in it, and its table."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[OverviewRow, ...]
     looks: tuple[Mapping[str, Any], ...]
     band: bool
     line: bool
@@ -87,7 +87,7 @@ class Overview:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Which model is closest to people: a table, or the reason why there is none."""
+    """Models by their closeness to people: a table, or the reason why there is none."""
 
     table: PageTable | None
     paradigms: PageTable | None
@@ -102,7 +102,7 @@ def overview(
     anchors: Mapping[str, str],
     looks: Any,
     folder: Folder,
-) -> Overview | None:
+) -> OverviewPicture | None:
     """Everybody who is not a yardstick in every paradigm; yardsticks where there is nobody else.
 
     All marks of a paradigm are over the same conditions: where not everybody has the same, over those that all have, as the differences beside them.
@@ -111,8 +111,6 @@ def overview(
     ----------
     common : means and differences over the conditions that everybody has, by paradigm
     """
-    import pandas as pd
-
     rows, table_rows = [], []
     for paradigm, one in numbers.items():
         table = ranked(one.overall)
@@ -127,7 +125,7 @@ def overview(
         blind = one.blind if one.blind == one.blind else float(one.overall["chance"].mean())
         shown = tuple(() if apart else _published(differences, looks, table)) + tuple(people if crowded else lines)
         crowd = tuple(line for line in lines if line not in people) if crowded else ()
-        rows.append(Row(titles[paradigm], anchors[paradigm], conditions, shown, crowd, None if math.isnan(blind) else 100 * blind))
+        rows.append(OverviewRow(titles[paradigm], anchors[paradigm], conditions, shown, crowd, None if math.isnan(blind) else 100 * blind))
         marks = {row["agent"]: row["mean"] for row in drawn}
         rest = {"conditions": conditions, "blind": blind}
         table_rows += [
@@ -140,7 +138,7 @@ def overview(
     there = {line.agent: line.look for line in everybody}
     frame = pd.DataFrame(table_rows)
     dense = sum(len(row.lines) for row in rows) > _MANY_LINES
-    return Overview(
+    return OverviewPicture(
         rows=tuple(rows),
         looks=tuple(sorted(there.values(), key=lambda look: -int(look["number"]))) if len(there) <= MOST_ANSWERERS else (),
         band=any(line.people_low is not None for line in everybody),
@@ -169,7 +167,7 @@ def _over_common(
     return rows, common.differences, f"at {common.words}, each with the same weight" if not common.same else "each condition with the same weight"
 
 
-def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences: Mapping[str, Difference], looks: Any, conditions: str) -> Line:
+def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences: Mapping[str, Difference], looks: Any, conditions: str) -> OverviewLine:
     """Somebody in the picture, and beside it the difference from people over the same conditions."""
     mine = differences.get(row["agent"])
     known = mine is not None and mine.share == mine.share
@@ -187,16 +185,16 @@ def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences:
         label = f"{_points(mine.value)}{limits}"
         description += f"; difference from {mine.against} {label} points, over the same {mine.over or 'answers'}"
     places = [_hundred(one) for one in reference]
-    return Line(
+    return OverviewLine(
         row["agent"], looks[row["agent"]], 100 * row["mean"], _hundred(row["low"]), _hundred(row["high"]), places[0], places[1], places[2], label, description
     )
 
 
-def _published(differences: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[Line]:
+def _published(differences: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[OverviewLine]:
     """Published people whom somebody is held against."""
     against = {one.against: one for one in differences.values() if one.against in looks and one.against not in set(table["agent"])}
     return [
-        Line(
+        OverviewLine(
             name,
             looks[name],
             100 * one.people,
@@ -252,7 +250,7 @@ def _table(frame: pd.DataFrame, file: str) -> PageTable:
     return page_table(frame, columns, "The numbers", caption, words=("who", "against", "over the same"), file=file)
 
 
-def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard | None:
+def leaderboard(data: Data, folder: Folder, commands: ReportCommands) -> Leaderboard | None:
     """Models by their fit to people; None where there is no model."""
     kinds = data.scored.items["agent_kind"].unique()
     if not any(kind_named(str(kind)).role != "person" and not kind_named(str(kind)).yardstick for kind in kinds):
@@ -270,6 +268,12 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
         reasons = "; ".join(dict.fromkeys(f"{row.agent}: {row.note}" for row in order.head(3).itertuples(index=False)))
         folder.table("leaderboard_paradigms", fits_of)
         return Leaderboard(None, None, f"There is no leaderboard: no model has a score ({reasons}).", "")
+
+    return Leaderboard(*_leaderboard_tables(order, fits_of, folder), "", commands.scores())
+
+
+def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Folder) -> tuple[PageTable, PageTable]:
+    """Return the table of models, and that of each paradigm."""
 
     def interval(row: Mapping[Any, Any]) -> str:
         return "" if row["low"] != row["low"] else f"{row['low']:.2f} to {row['high']:.2f}"
@@ -303,8 +307,7 @@ def leaderboard(data: Data, folder: Folder, commands: Commands) -> Leaderboard |
         ("95% interval", interval),
         words_of("note"),
     ]
-    tables = (
+    return (
         page_table(order, best, "Fit to people", caption, file=folder.table("leaderboard", order)),
         page_table(fits_of, each, "By paradigm", words=("who", "curve"), file=folder.table("leaderboard_paradigms", fits_of)),
     )
-    return Leaderboard(*tables, "", commands.scores())

@@ -22,14 +22,14 @@ from ..figures.sheet import SHAPES
 from ..model_vs_human.differences import at_common_conditions
 from ..nback.published import REFERENCE
 from ..stats.margins import Margin
-from .commands import Commands
+from .commands import ReportCommands
 from .folder import Folder, names_of_files
 from .lab import exclusion_part, spoilers, timing_part
 from .overview import leaderboard, overview
-from .paradigm import Part, anchor_of, numbers_of, part_of
+from .paradigm import ParadigmPart, anchor_of, numbers_of, part_of
 from .scores import compared
 from .spans import spans_part
-from .text import Note, opening, opening_of_spans
+from .text import Remark, opening, opening_of_spans
 
 #: What a page that is watched looks for: a script that tells the latest page's stamp.
 STAMP_FILE = "report.stamp.js"
@@ -97,7 +97,7 @@ def compare(
     for caution in data.cautions:
         say(caution)
     folder = folder or Folder(Path(out))
-    commands = Commands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins, options.columns)
+    commands = ReportCommands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins, options.columns)
     report = folder.path / "report.html"
     try:
         folder.make()
@@ -113,7 +113,7 @@ def compare(
     return report
 
 
-def _page(data: Data, folder: Folder, commands: Commands, options: Options, conversations: Sequence[Mapping[str, str]]) -> str:
+def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options, conversations: Sequence[Mapping[str, str]]) -> str:
     import jinja2
 
     items = data.scored.items
@@ -131,7 +131,7 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
     every = (*data.sessions, *(one.facts for one in spans))
     timing = timing_part(every, commands)
-    spoilt = [Note(text, warning=True) for text in spoilers(every, items, timing)]
+    spoilt = [Remark(text, warning=True) for text in spoilers(every, items, timing)]
     title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
@@ -166,33 +166,33 @@ def _page(data: Data, folder: Folder, commands: Commands, options: Options, conv
     )
 
 
-def _notes(data: Data, names: Sequence[str], spans: int) -> list[Note]:
-    """What holds for the whole page, warnings first.
+def _notes(data: Data, names: Sequence[str], spans: int) -> list[Remark]:
+    """Return what holds for the whole page, warnings first.
 
     Parameters
     ----------
     spans : adaptive sessions in the table of spans
     """
     adaptive = {one.left_out for one in data.spans}
-    notes = [Note(text, warning=True) for text in (*data.cautions, *data.problems) if text not in adaptive]
+    notes = [Remark(text, warning=True) for text in (*data.cautions, *data.problems) if text not in adaptive]
     if not names and not spans:
-        notes.append(Note("There is nothing to draw: no scored answers are left.", warning=True))
+        notes.append(Remark("There is nothing to draw: no scored answers are left.", warning=True))
     if spans and names:
         are = "is adaptive: it is" if spans == 1 else "are adaptive: they are"
-        notes.append(Note(f"{plural(spans, 'session')} {are} in the table of spans alone."))
+        notes.append(Remark(f"{plural(spans, 'session')} {are} in the table of spans alone."))
     if pilots := len(data.spans) - spans:
-        notes.append(Note(f"{plural(pilots, 'adaptive session')} left out: pilot."))
+        notes.append(Remark(f"{plural(pilots, 'adaptive session')} left out: pilot."))
     exclusion_notes = data.exclusions.notes if data.exclusions else ()
     scored_notes = data.scored.notes if names or data.sessions or not spans else ()  # of spans alone, there is no table to say anything about
     people = [facts for facts in data.sessions if facts.kind == PARTICIPANT.name]
     at_page = {facts.participant for facts in people if facts.browser}
     if at_page and (at_window := {facts.participant for facts in people if not facts.browser}):
         text = f"{plural(len(at_page), 'person', 'people')} took part in a browser, and {len(at_window)} at a window"
-        notes.append(Note(f"{text}. They are together in every figure. Their reaction times contain other delays: do not compare them.", warning=True))
-    return [*notes, *map(Note, (*exclusion_notes, *scored_notes))]
+        notes.append(Remark(f"{text}. They are together in every figure. Their reaction times contain other delays: do not compare them.", warning=True))
+    return [*notes, *map(Remark, (*exclusion_notes, *scored_notes))]
 
 
-def _shared(parts: Sequence[Part]) -> list[Note]:
+def _shared(parts: Sequence[ParadigmPart]) -> list[Remark]:
     """Warnings that every paradigm has, which are said once."""
     if len(parts) < 2:
         return []

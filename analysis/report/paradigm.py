@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..data.loading import Data
 from ..data.scoring import Scored
@@ -19,16 +20,13 @@ from ..model_vs_human.differences import Difference, from_people
 from ..stats.against_guessing import against_guessing
 from ..stats.margins import Margin, margin_of
 from . import html_tables as tables
-from .commands import Commands
+from .commands import ReportCommands
 from .effect_sentences import effect_sentence
-from .figures import Shown, compute_figures, show_figures
+from .figures import FigureOnPage, compute_figures, show_figures
 from .folder import Folder
 from .models import Modelled, modelled
 from .nback import NBack, nback_ends, nback_notes, nback_results, nback_tables
-from .text import Note, headline, like_for_like, ranked
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .text import Remark, headline, like_for_like, ranked
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Part:
+class ParadigmPart:
     """A paradigm on the page.
 
     Parameters
@@ -109,15 +107,15 @@ class Part:
     headline: list[tuple[str, str]]
     instructions: str
     instructions_note: str
-    figures: list[Shown]
+    figures: list[FigureOnPage]
     overall: list[dict[str, Any]]
     overall_file: str
     lost: bool
     intruded: bool
     tables: list[tables.PageTable]
     model: Modelled | None
-    warnings: list[Note]
-    notes: list[Note]
+    warnings: list[Remark]
+    notes: list[Remark]
     nback: bool
     references: list[str]
 
@@ -149,9 +147,9 @@ def part_of(
     looks: Mapping[str, Any],
     stem: str,
     folder: Folder,
-    commands: Commands,
+    commands: ReportCommands,
     models: bool | None,
-) -> Part:
+) -> ParadigmPart:
     """Everything on the page about one paradigm; figures and tables are written on the way."""
     title = data.titles[paradigm]
     same, sentence = same_trials(numbers.scored.items)
@@ -162,7 +160,7 @@ def part_of(
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
     if len(numbers.guessed):
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
-    notes = [*(Note(text, warning=True) for text in undrawn), *_notes(data, paradigm, numbers), *map(Note, numbers.failed)]
+    notes = [*(Remark(text, warning=True) for text in undrawn), *_notes(data, paradigm, numbers), *map(Remark, numbers.failed)]
     sizes = numbers.figures.get("set_size")
     sentences = headline(
         total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind, margin_of(numbers.margins, "points")
@@ -173,7 +171,7 @@ def part_of(
         notes += nback_notes(numbers.nback)
         sentences = _with_ends(sentences, nback_ends(numbers.nback))
     instructions, how = _instructions(data, paradigm)
-    return Part(
+    return ParadigmPart(
         paradigm=paradigm,
         title=title,
         anchor=anchor_of(stem),
@@ -212,15 +210,15 @@ def _instructions(data: Data, paradigm: str) -> tuple[str, str]:
     return texts[0], " ".join(filter(None, (several, remark)))
 
 
-def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Note]:
+def _notes(data: Data, paradigm: str, numbers: Numbers) -> list[Remark]:
     cells = [effect.table for effect in numbers.effects if effect.effect.value == "correct"]
     published = bool(numbers.printed) and numbers.nback is None
     notes = like_for_like(
         data.scored, paradigm, numbers.overall, cells[0] if cells else numbers.overall, data.sessions, published, data.readouts.get(paradigm, ())
     )
     if not numbers.effects and numbers.nback is None:
-        notes.append(Note("No condition varies in these answers in a way that any figure shows, so there are only overall numbers.", warning=True))
-    return [*notes, *map(Note, numbers.absent)]
+        notes.append(Remark("No condition varies in these answers in a way that any figure shows, so there are only overall numbers.", warning=True))
+    return [*notes, *map(Remark, numbers.absent)]
 
 
 def _with_ends(sentences: list[tuple[str, str]], ends: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How far answerers are from people, on the page: scores A and B, distances of curves, errors on the same trials, how alike people are among themselves."""
+"""Distances of answerers from people, on the page: scores A and B, distances of curves, errors on the same trials, how alike people are among themselves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..model_vs_human.comparison import ceilings, distances
 from ..model_vs_human.score_layout import layout
 from ..model_vs_human.scores import DECISIONS, scores
 from ..stats.agreement import error_consistency, pairs_left_out
-from .commands import Commands
+from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
 
@@ -37,7 +37,7 @@ class Compared:
     command: str
 
 
-def compared(data: Data, folder: Folder, commands: Commands) -> list[Compared]:
+def compared(data: Data, folder: Folder, commands: ReportCommands) -> list[Compared]:
     """Every comparison that the data allow."""
     people = sorted({agent for agent, kind in _who(data) if kind == PARTICIPANT.name})
     parts = [_scores(data, "", folder, commands), *(_scores(data, name, folder, commands) for name in people)]
@@ -49,7 +49,7 @@ def _who(data: Data) -> list[tuple[str, str]]:
     return list(data.scored.items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None))
 
 
-def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Compared | None:
+def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) -> Compared | None:
     table = scores(data.scored, human=data.human, against=against)
     if not len(table):
         return None
@@ -91,7 +91,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: Commands) -> Com
     )
 
 
-def _curves(data: Data, against: str, folder: Folder, commands: Commands) -> Compared | None:
+def _curves(data: Data, against: str, folder: Folder, commands: ReportCommands) -> Compared | None:
     """Distances of curves; ``spanlab scores`` prints them."""
     far = distances(data.scored, data.human, against)
     columns: list[PageColumn] = [
@@ -115,7 +115,7 @@ def _curves(data: Data, against: str, folder: Folder, commands: Commands) -> Com
     )
 
 
-def _agreement(data: Data, folder: Folder, commands: Commands) -> list[Compared | None]:
+def _agreement(data: Data, folder: Folder, commands: ReportCommands) -> list[Compared | None]:
     """Errors, and people among themselves; ``spanlab scores`` prints them."""
     kappa = error_consistency(data.scored)
     ceiling = ceilings(data.scored)

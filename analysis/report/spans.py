@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
@@ -14,9 +16,6 @@ from ..data.scoring import plural
 from ..data.sessions import SessionFacts, SpanFacts
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _LEVEL = 0.95
 
@@ -84,8 +83,6 @@ def _heading(title: str, conditions: str, factor: str, rule: str) -> str:
 
 def span_table(spans: Sequence[SpanFacts]) -> pd.DataFrame:
     """One row for each adaptive session: who, in which paradigm and conditions, and its span (``value``; missing where there is none)."""
-    import pandas as pd
-
     ordered = sorted(spans, key=lambda one: (one.facts.title, one.conditions, kind_named(one.facts.kind).order, _who(one.facts), one.facts.name))
     return pd.DataFrame([_row(one) for one in ordered])
 
@@ -139,7 +136,6 @@ def _who(facts: SessionFacts) -> str:
 
 def mean_spans(frame: pd.DataFrame) -> pd.DataFrame:
     """Means over people, and over the sessions of a machine, wherever there are two or more; a person's sessions are averaged first."""
-    import pandas as pd
     from scipy.special import stdtrit
 
     people = frame["agent_kind"] == PARTICIPANT.name

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
@@ -19,9 +21,6 @@ from ..model_vs_human.differences import Difference
 from ..stats.against_guessing import SAME, verdict_of
 from ..stats.agreement import MOST_ANSWERERS
 from ..stats.margins import Margin, verdict_in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _WHERE = {"above": "are above it", "not told apart": "are not distinguishable from it", "below": "are below it"}
 
@@ -59,7 +58,7 @@ VERDICTS = (
 
 
 @dataclass(frozen=True)
-class Note:
+class Remark:
     """A remark on what a comparison can show; ``warning`` when it limits the conclusions."""
 
     text: str
@@ -141,7 +140,7 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
 
 
 def _from_people(difference: Difference | None, margin: Margin | None = None) -> str:
-    """How far somebody is from people, to end a sentence with."""
+    """Return how far somebody is from people, to end a sentence with."""
     if difference is None:
         return ""
     points, low, high = (100 * bound for bound in (difference.value, difference.low, difference.high))
@@ -168,7 +167,7 @@ def signed(value: float) -> str:
 
 
 def _fall(curve: pd.DataFrame) -> str:
-    """How accuracy went from the smallest to the largest set size."""
+    """Return how accuracy went from the smallest to the largest set size."""
     curve = curve.dropna(subset=["mean"])
     if len(curve) < 2:
         return ""
@@ -187,7 +186,7 @@ def like_for_like(
     sessions: Sequence[SessionFacts],
     has_published: bool,
     readouts: Sequence[str] = (),
-) -> list[Note]:
+) -> list[Remark]:
     """Everything that limits the comparison within one paradigm, warnings first.
 
     Parameters
@@ -197,60 +196,76 @@ def like_for_like(
     readouts : how networks were read out, in sentences
     """
     items = scored.items[scored.items["paradigm"] == paradigm]
-    notes: list[Note] = []
+    there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
+    notes = [*_on_trials(scored, paradigm, items), *_on_answerers(overall)]
+    notes += [Remark(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
+    notes += _protocols(there, dict(zip(items["session"].astype(str), items["agent"].astype(str), strict=True)))
+    software = sorted({facts.software for facts in there if facts.software})
+    if len(software) > 1:
+        notes.append(Remark(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
+    notes += [Remark(text, warning=ALL_CLASSES in text) for text in readouts]
+    notes += [*_on_cells(cells), *_on_items(items)]
+    if has_published:
+        notes.append(
+            Remark("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread.")
+        )
+    else:
+        notes.append(Remark("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
+    notes += [Remark(text) for text in guessing_notes(tally(items), paradigm)]
+    return sorted(notes, key=lambda note: not note.warning)
+
+
+def _on_trials(scored: Scored, paradigm: str, items: pd.DataFrame) -> Iterator[Remark]:
+    """Yield remarks on the trials: whether they were the same, who took them, and from which files they are."""
     same, sentence = same_trials(items)
     if same is False or same is None:
-        notes.append(Note(sentence, warning=True))
+        yield Remark(sentence, warning=True)
     people = scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name].groupby("paradigm", observed=True)["participant"].nunique()
     if people.nunique() > 1 and paradigm in people.index:
-        notes.append(Note(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm."))
+        yield Remark(f"{plural(int(people[paradigm]), 'person', 'people')} took part in this paradigm.")
     for column, word in (("paradigm_hash", "versions of the paradigm file"), ("generator", "trial generators")):
         values = sorted(set(items[column]) - {""})
         if len(values) > 1:
             named = listed(values) if column == "generator" else listed([value[:8] for value in values])
-            notes.append(Note(f"The sessions used {len(values)} different {word} ({named}).", warning=True))
+            yield Remark(f"The sessions used {len(values)} different {word} ({named}).", warning=True)
+
+
+def _on_answerers(overall: pd.DataFrame) -> Iterator[Remark]:
+    """Yield remarks on answerers that are neither people nor models."""
     oracles = sorted(overall.loc[overall["oracle"].fillna(False).astype(bool) | of_kinds(overall["agent_kind"], lambda kind: kind.oracle), "agent"])
     if oracles:
-        notes.append(
-            Note(
-                f"{listed(oracles)} {'is a simulated observer that was' if len(oracles) == 1 else 'are simulated observers that were'} given the correct "
-                "answers. Such results are yardsticks and say nothing about people or models.",
-                warning=True,
-            )
+        were = "is a simulated observer that was" if len(oracles) == 1 else "are simulated observers that were"
+        yield Remark(
+            f"{listed(oracles)} {were} given the correct answers. Such results are yardsticks and say nothing about people or models.",
+            warning=True,
         )
     scripted = sorted(overall.loc[of_kinds(overall["agent_kind"], lambda kind: kind.role == "script"), "agent"])
     if scripted:
-        notes.append(Note(f"{listed(scripted)} comes from a scripted server. This shows that the software works, not what a model can do.", warning=True))
-    there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
-    notes += [Note(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
-    notes += _protocols(there, dict(zip(items["session"].astype(str), items["agent"].astype(str), strict=True)))
-    software = sorted({facts.software for facts in there if facts.software})
-    if len(software) > 1:
-        notes.append(Note(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
-    notes += [Note(text, warning=ALL_CLASSES in text) for text in readouts]
+        yield Remark(f"{listed(scripted)} comes from a scripted server. This shows that the software works, not what a model can do.", warning=True)
+
+
+def _on_cells(cells: pd.DataFrame) -> Iterator[Remark]:
+    """Yield a remark on cells of few units."""
     few = cells[(cells["n_units"] < FEW) & (cells["agent_kind"] != GROUP_MEANS)]
     if len(few):
         everybody = sorted(few["agent"].unique())
         answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
         named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} answerers"
-        who = "Some cells" if len(everybody) == answering else f"Some cells{named}"
-        notes.append(Note(f"{who} have only {_span(few)}: interpret single points with care.", warning=True))
+        which = "Some cells" if len(everybody) == answering else f"Some cells{named}"
+        yield Remark(f"{which} have only {_span(few)}: interpret single points with care.", warning=True)
+
+
+def _on_items(items: pd.DataFrame) -> Iterator[Remark]:
+    """Yield remarks on what items lack, and on what they are averaged over."""
     unplaced = int(items["serial_position"].isna().sum())
     if 0 < unplaced < len(items):
-        notes.append(Note(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True))
+        yield Remark(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True)
     if len(items) and items["chance"].isna().all():
-        notes.append(Note("The record has no chance level, so no chance line is drawn.", warning=True))
-    averaged = [
-        name.removeprefix("factor_") for name in items.columns if name.startswith("factor_") and items[name].astype(str)[items[name].notna()].nunique() > 1
-    ]
+        yield Remark("The record has no chance level, so no chance line is drawn.", warning=True)
+    factors = [name for name in items.columns if name.startswith("factor_")]
+    averaged = [name.removeprefix("factor_") for name in factors if items[name].astype(str)[items[name].notna()].nunique() > 1]
     if averaged:
-        notes.append(Note(f"Averaged over {listed(averaged)}."))
-    if has_published:
-        notes.append(Note("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread."))
-    else:
-        notes.append(Note("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
-    notes += [Note(text) for text in guessing_notes(tally(items), paradigm)]
-    return sorted(notes, key=lambda note: not note.warning)
+        yield Remark(f"Averaged over {listed(averaged)}.")
 
 
 def protocols_of(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> dict[str, list[str]]:
@@ -272,16 +287,16 @@ def protocols_of(sessions: Sequence[SessionFacts], names: Mapping[str, str] | No
     return {protocol: sorted(found[protocol]) for protocol in sorted(found)}
 
 
-def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> list[Note]:
-    """What practice and memory people and chat models had: a warning where these are not the same."""
+def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> list[Remark]:
+    """Return what practice and memory people and chat models had: a warning where these are not the same."""
     alike = protocols_of(sessions, names)
     protocols = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {what}" for what, who in alike.items())
     models, unequal = any({*who} - {"people"} for who in alike.values()), unequal_protocols(sessions)
-    return [Note(f"Practice and memory: {protocols}.", warning=unequal)] if models or unequal else []
+    return [Remark(f"Practice and memory: {protocols}.", warning=unequal)] if models or unequal else []
 
 
 def unequal_protocols(sessions: Sequence[SessionFacts]) -> bool:
-    """Whether people had other practice or memory of earlier trials than chat models, or than other people."""
+    """Return whether people had other practice or memory of earlier trials than chat models, or than other people."""
     alike = protocols_of(sessions)
     people = {what for what, who in alike.items() if "people" in who}
     models = {what.replace(WHOLE_BLOCK, ONE_SITTING) if what.endswith(WHOLE_BLOCK) else what for what, who in alike.items() if {*who} - {"people"}}

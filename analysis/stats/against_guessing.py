@@ -1,4 +1,4 @@
-"""Whether an answerer is better than guessing: right answers against the best blind guess, and sensitivity where a preference looks like knowledge.
+"""Tests whether an answerer is better than guessing: right answers against the best blind guess, and sensitivity where a preference looks like knowledge.
 
 The level to beat is what the record calls ``blind``, the share of right answers of somebody who has not looked but knows how trials are made; where the record
 tells none, ``chance``, that of a uniform guess. Shares are compared as they are (marginally), never on the log odds of a model.
@@ -20,9 +20,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.verdicts import VerdictRule
 from ..data.coding import decoded
@@ -32,9 +33,6 @@ from ..data.style import of_kinds
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
 from .corrections import holm
 from .signal_detection import SIDES, detection
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of the table.
 COLUMNS = (
@@ -76,8 +74,8 @@ VERDICTS = (
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How an answerer compares with guessing.
+class GuessingVerdict:
+    """Comparison of an answerer with guessing.
 
     Parameters
     ----------
@@ -116,8 +114,6 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
         :data:`COLUMNS`, a row for each answerer that is not a yardstick and whose chance is recorded. ``share``, ``chance`` and ``blind`` are means over units;
         ``verdict`` is ``above``, ``below`` or ``not told apart``, by Holm's p of sensitivity where there is one, else of the share.
     """
-    import pandas as pd
-
     items = scored.items
     items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
     signal = _signal(items)
@@ -133,7 +129,7 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     return table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")])
 
 
-def verdict_of(row: Any) -> Verdict:
+def verdict_of(row: Any) -> GuessingVerdict:
     """The verdict of a row of the table."""
     better = row["blind"] > row["chance"] + SAME
     if not math.isnan(row["p_dprime"]):
@@ -141,11 +137,11 @@ def verdict_of(row: Any) -> Verdict:
     else:
         p, over, against = row["p_share_holm"], row["share"] > row["blind"], "blind" if better else "chance"
     where = "not told apart" if not p < 1 - LEVEL else "above" if over else "below"
-    return Verdict(where, against, float(row["blind"]), float(p), float(row["dprime"]))
+    return GuessingVerdict(where, against, float(row["blind"]), float(p), float(row["dprime"]))
 
 
 def _levels(answers: pd.DataFrame) -> np.ndarray:
-    """What the best known guess has, item by item."""
+    """Return the accuracy of the best known guess, item by item."""
     chance = answers["chance"].to_numpy(float)
     if "blind" not in answers.columns:
         return chance
@@ -218,8 +214,6 @@ def _signal(items: pd.DataFrame) -> pd.Series | None:
 
 def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamples: int, seed: int) -> dict[str, Any]:
     """d' and the test of whether answers depend on the truth; which of the two words is the signal does not matter."""
-    import pandas as pd
-
     given = ~answers["outcome"].isin(["omitted", "invalid"]).to_numpy()  # who says nothing says neither word
     answers, signal = answers[given], signal[given]
     right = answers["correct"].to_numpy(float) == 1
@@ -255,7 +249,6 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
 
 def p_depends(response: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndarray]) -> float:
     """Two-sided mid-p of Fisher's exact test within strata: whether responses depend on the truth, whatever word somebody prefers."""
-    import pandas as pd
     from scipy.special import gammaln
 
     table = pd.DataFrame({"response": response, "signal": signal, "both": response & signal, **{f"_{at}": stratum for at, stratum in enumerate(strata)}})

@@ -1,4 +1,4 @@
-"""How alike answerers are beyond slopes and means: distances of curves from each person's curve, their noise ceiling, and errors on the same trials.
+"""Agreement of answerers beyond slopes and means: distances of curves from each person's curve, their noise ceiling, and errors on the same trials.
 
 A model and people are scored in the same way: a curve is correlated with the curve of every person, and the correlations are averaged. No curve can have more
 than the upper ceiling, since people differ and took few trials; the lower ceiling is what people's own mean has with somebody who is not in it (Nili,
@@ -19,20 +19,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ...core.verdicts import VerdictRule
 from ..data.coding import groups
 from ..data.scoring import Scored, plural
 from ..data.style import GROUP_MEANS
-from ..means.bootstrap import LEVEL, RESAMPLES, Estimate, estimate, estimate_pooled
+from ..means.bootstrap import LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
 from ..means.cell_means import place_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of :func:`error_consistency`.
 KAPPA_COLUMNS = (
@@ -76,8 +74,6 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
     by : the columns that span its points
     against : the ``agent`` who stands for people; published people when not given
     """
-    import pandas as pd
-
     reference = table[table["agent"] == against] if against else table[table["agent_kind"] == GROUP_MEANS]
     rows = []
     for (kind, agent), curve in table.drop(reference.index).groupby(["agent_kind", "agent"], sort=True):
@@ -131,8 +127,6 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
     pandas.DataFrame
         :data:`KAPPA_COLUMNS`; pairs without a common trial are not in it.
     """
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     items = scored.items[scored.items["trial_id"] != ""]
     for paradigm, shared_items in items.groupby("paradigm", sort=True, observed=True):
@@ -166,7 +160,6 @@ class _Answers:
     """Right or wrong by item (trial, question and position) of everybody who took trials of one paradigm: a row for each person, or session of a machine."""
 
     def __init__(self, items: pd.DataFrame) -> None:
-        import pandas as pd
         from scipy import sparse
 
         number, _ = groups(items, ["trial_id", "ask", "serial_position"])
@@ -252,7 +245,7 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
     }
 
 
-def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> Estimate:
+def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level: float) -> MeanEstimate:
     """The mean over pairs. People (or a machine's sessions) and trials all vary: squared standard errors of the mean without each unit of either side, and
     without each trial, are added (jackknife), and the interval is that of Student's t with Satterthwaite's degrees of freedom.
     """
@@ -264,7 +257,7 @@ def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level:
     sides = [side.astype(int) for side in sides if len(side) > 1]
     n = min(map(len, sides), default=1)
     if len(values) < 2 or not sides:
-        return Estimate(n, float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
+        return MeanEstimate(n, float(values.mean()) if len(values) else math.nan, math.nan, math.nan, math.nan, "none")
     mean, moved, met = float(values.mean()), np.zeros(answers.trials.shape[1]), np.zeros(answers.trials.shape[1], bool)
     for row, value in zip(pairs, values, strict=True):
         counts, trials = answers.by_trial(int(row[0]), int(row[1]))
@@ -277,14 +270,14 @@ def _over_units(answers: _Answers, pairs: np.ndarray, values: np.ndarray, level:
         spreads.append((_jackknife(np.array(without)), len(side) - 1))
     total = sum(spread for spread, _ in spreads)
     if total <= 0:
-        return Estimate(n, mean, 0.0, math.nan, math.nan, "none")
+        return MeanEstimate(n, mean, 0.0, math.nan, math.nan, "none")
     df = total**2 / sum(spread**2 / max(1, free) for spread, free in spreads)
     reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(total)
-    return Estimate(n, mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
+    return MeanEstimate(n, mean, math.sqrt(total), max(-1.0, mean - reach), min(1.0, mean + reach), "jackknife")
 
 
 def _same_side(answers: _Answers, pairs: np.ndarray) -> bool:
-    """Whether pairs are of one answerer's units among themselves."""
+    """Return whether pairs are of one answerer's units among themselves."""
     return len(pairs) > 0 and answers.agents[int(pairs[0, 0])] == answers.agents[int(pairs[0, 1])]
 
 

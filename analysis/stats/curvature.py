@@ -44,7 +44,7 @@ class Held:
         return step - self.pull @ (self.rows @ step[:p])
 
     def log_det(self, factors: Factors, p: int) -> float:
-        """What is added to the log determinant of the curvature where the contrasts are held."""
+        """Return what is added to the log determinant of the curvature where the contrasts are held."""
         return float(np.linalg.slogdet(self.rows @ self._toward(factors, factors.size, p)[:p])[1])
 
     def within(self, covariance: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ class Curvature:
         self._lay_out(design.tocsr())
 
     def _lay_out(self, design: Any) -> None:
-        """Which places the curvature has, and what the rows of the design add to them."""
+        """Lay out which places the curvature has, and what the rows of the design add to them."""
         from scipy import sparse
 
         counts, (rows, size) = np.diff(design.indptr), design.shape
@@ -121,7 +121,7 @@ class Apart:
         self.rows = np.repeat(np.arange(self.random.shape[0]), np.diff(self.random.indptr))
 
     def leverage(self, factors: Factors) -> np.ndarray:
-        """How uncertain the sum of its random effects is, for each row."""
+        """Return how uncertain the sum of its random effects is, for each row."""
         rows, many = self.random.shape
         places = int(self.place.max(initial=-1)) + 1
         step = max(1, 10_000_000 // max(rows, many, 1))

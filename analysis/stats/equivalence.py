@@ -1,4 +1,4 @@
-"""What follows where no difference was found: equivalence by two one-sided tests, Bayes factors of t tests, and the reliability of scores.
+"""Conclusions where no difference was found: equivalence by two one-sided tests, Bayes factors of t tests, and the reliability of scores.
 
 * **Equivalence** (TOST; Schuirmann, 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680): a difference is within a margin that was declared
   when the tests against its both ends reject. Without a margin there is no verdict: "not told apart" is not "alike".
@@ -13,18 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
 from ..means.contrasts import Apart
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Scale of the Cauchy prior of a standardised difference ("medium").
 SCALE = math.sqrt(2) / 2
@@ -55,7 +52,7 @@ VERDICTS = (
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Whether a difference is within a margin.
+    """Test whether a difference is within a margin.
 
     Parameters
     ----------
@@ -102,7 +99,7 @@ def equivalence_apart(difference: Apart, margin: float, alpha: float = 1 - LEVEL
 
 
 def bayes_factor(t: float, n_first: int, n_second: int = 0, *, scale: float = SCALE) -> float:
-    """How much likelier a t value is if there is a difference than if there is none (JZS).
+    """Return how much likelier a t value is if there is a difference than if there is none (JZS).
 
     Parameters
     ----------
@@ -133,8 +130,6 @@ def reliability(scored: Scored, *, value: str = "correct", level: float = LEVEL)
     pandas.DataFrame
         :data:`RELIABILITY_COLUMNS`: ``r`` of the halves or sessions; ``whole`` is stepped up from halves; the interval is that of ``whole``.
     """
-    import pandas as pd
-
     rows = []
     items = scored.items[scored.items["participant"].astype(str).ne("") & scored.items[value].notna()]
     varied = [name for name in items.columns if name.startswith("factor_") or name in ("set_size", "list_length", "retention_steps")]
@@ -182,6 +177,6 @@ def spearman_brown(r: float, longer: float = 2.0) -> float:
 
 
 def alike(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, margin: float) -> Equivalence:
-    """Whether two conditions of the same people are alike within a margin: :func:`equivalence` of their differences."""
+    """Test whether two conditions of the same people are alike within a margin: :func:`equivalence` of their differences."""
     away = np.asarray(first, float) - np.asarray(second, float)
     return equivalence(float(away.mean()), float(away.std(ddof=1) / math.sqrt(len(away))), len(away) - 1, margin)

@@ -206,7 +206,8 @@ class Laplace:
         return self._holding(rows[: int((values > 1e-10 * values.max()).sum())])
 
     def along(self, contrast: np.ndarray, sd: Sequence[float] | np.ndarray) -> Callable[[float], float]:
-        """How likely each value of a contrast of the fixed effects is: its log density under prior and data, but for a constant, integrated over all else.
+        """Return how likely each value of a contrast of the fixed effects is: its log density under prior and data, but for a constant, integrated over all
+        else.
 
         Returns
         -------

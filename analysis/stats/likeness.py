@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
@@ -25,8 +26,6 @@ from .agreement import MOST_ANSWERERS
 from .margins import MARGIN_COLUMNS, Margin, bayes_factor_of, judged, margin_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..effects.sensitivity import Sensitivity
 
 #: Columns of the table.
@@ -48,8 +47,6 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
     pandas.DataFrame
         :data:`COLUMNS` (shares from 0 to 1), and where a margin was declared :data:`.margins.MARGIN_COLUMNS`
     """
-    import pandas as pd
-
     names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
     cells = unit_means(part, names)
     tables = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
@@ -84,7 +81,7 @@ def _of_sensitivity(of: Sensitivity, cells: Cells) -> Any:
 
 
 def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensitivity, Cells] | None:
-    """How d' is made of the questions of a paradigm, and its cells; None where one of two words answers nothing."""
+    """Return how d' is made of the questions of a paradigm, and its cells; None where one of two words answers nothing."""
     try:
         words, of = question_of(part.items, names, paradigm, "difference")
     except SpanLabError:
@@ -94,8 +91,6 @@ def _detected(part: Scored, paradigm: str, names: Sequence[str]) -> tuple[Sensit
 
 
 def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, cells: Cells, measure: str, called: str) -> pd.DataFrame:
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     known = {who: points for who, points in places.items() if kind_named(who[1]).competes}
     ranked = sorted(known, key=lambda who: (kind_named(who[1]).order, who[2]))

@@ -10,15 +10,14 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
+
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
 from ..means.contrasts import Apart, Contrast
 from .equivalence import SCALE, Equivalence, bayes_factor, equivalence, equivalence_apart
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Measured = Literal["points", "d′", "ms"]
 MEASURED: tuple[Measured, ...] = get_args(Measured)

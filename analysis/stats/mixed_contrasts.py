@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.verdicts import VerdictRule
 from ..means.bootstrap import LEVEL
@@ -26,9 +27,6 @@ from .corrections import holm
 from .effect_sizes import h_of
 from .laplace import FitError
 from .mixed_model import Cells, Mixed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Kinds of contrasts, in the order of the table, and what is said of each.
 KINDS: Mapping[str, str] = {
@@ -105,7 +103,8 @@ class _Contrast:
 
 
 def terms(model: Mixed) -> pd.DataFrame:
-    """Whether agents differ, conditions differ, and agents differ differently between conditions, as averages over common conditions: likelihood-ratio tests.
+    """Test whether agents differ, conditions differ, and agents differ differently between conditions, as averages over common conditions: likelihood-ratio
+    tests.
 
     Each compares the model with one in which the term's contrasts are 0, both with the standard deviations of the whole model. Wald's test, which takes the
     likelihood for a parabola, finds nothing where a cell is at 0 % or 100 %, however far others are from there.
@@ -116,7 +115,6 @@ def terms(model: Mixed) -> pd.DataFrame:
         ``term``, ``lr`` (twice the difference of the log likelihoods), ``f`` (``lr / df``), ``df``, ``df_error`` (the smallest of the contrasts in the
         term, which is on the safe side), ``p`` (of ``f``) and ``note``; empty without a fit.
     """
-    import pandas as pd
     from scipy.special import fdtrc
 
     if model.fit is None or model.laplace is None:
@@ -161,7 +159,6 @@ def contrasts(model: Mixed, level: float = LEVEL) -> pd.DataFrame:
         only, NaN where from none); ``t``: ``estimate / se``, or the signed root of the likelihood ratio; ``share_first``, ``share_second``, ``points`` (their
         difference in percentage points) and ``cohens_h``: observed, every condition with the same weight; empty without a fit.
     """
-    import pandas as pd
     from scipy.special import stdtr, stdtrit
 
     if model.fit is None:
@@ -227,7 +224,7 @@ def _by_likelihood(model: Mixed, weights: np.ndarray, t: float, se: float, reach
 
 
 def _peak(density: Callable[[float], float], start: float, se: float) -> tuple[float, float]:
-    """Where a density has its peak, and its logarithm there, by Newton's steps."""
+    """Return where a density has its peak, and its logarithm there, by Newton's steps."""
     at, step = start, se / 4
     for _ in range(20):
         left, here, right = (density(at + shift) for shift in (-step, 0.0, step))
@@ -319,13 +316,13 @@ def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
 
 
 def _few(contrast: _Contrast, cells: Cells) -> bool:
-    """Whether a cell of a contrast has next to no right, or next to no wrong answers."""
+    """Return whether a cell of a contrast has next to no right, or next to no wrong answers."""
     n, share = cells.table["n"].to_numpy(float), cells.table["correct"].to_numpy(float)
     return bool((np.minimum(n * share, n * (1 - share))[contrast.weights != 0] < _FEW_ANSWERS - 0.5).any())
 
 
 def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:
-    """Whether cells at 0 % or 100 % leave a contrast without an end above, and below."""
+    """Return whether cells at 0 % or 100 % leave a contrast without an end above, and below."""
     share = cells.table["correct"].to_numpy(float)
     up = ((contrast.weights > 0) & (share == 1)) | ((contrast.weights < 0) & (share == 0))
     down = ((contrast.weights < 0) & (share == 1)) | ((contrast.weights > 0) & (share == 0))
@@ -333,7 +330,7 @@ def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:
 
 
 def _edge_note(contrast: _Contrast, cells: Cells) -> str:
-    """What cells at 0 % or 100 % make of a contrast: the data then bound it from one side, or from none."""
+    """Return what cells at 0 % or 100 % make of a contrast: the data then bound it from one side, or from none."""
     share = cells.table["correct"].to_numpy(float)[contrast.weights != 0]
     up, down = _open(contrast, cells)
     if not (up or down):

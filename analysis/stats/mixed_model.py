@@ -17,9 +17,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
@@ -28,9 +29,6 @@ from ..data.scoring import Scored, plural
 from ..data.style import listed, of_kinds, same_trials
 from ..means.bootstrap import FEW
 from .laplace import Fit, FitError, Laplace, fit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Standard deviation of the normal prior of a cell's log odds.
 PRIOR_SD = 3.0
@@ -126,8 +124,6 @@ class Mixed:
 
     def random(self) -> pd.DataFrame:
         """The random effects: ``effect``, ``levels`` and ``sd`` (in log odds), with rough limits (one standard error of its logarithm each way)."""
-        import pandas as pd
-
         rows = []
         for number, name in enumerate(self.cells.components if self.fit is not None else ()):
             assert self.fit is not None
@@ -173,8 +169,6 @@ def _notes_on_fit(cells: Cells, fitted: Fit) -> list[str]:
 
 def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: Sequence[str] = ()) -> Cells:
     """Sort the answers of one paradigm into cells of agent and condition, with the random effects that the data can separate, and columns ``beside``."""
-    import pandas as pd
-
     items = scored.items[scored.items["paradigm"] == paradigm]
     notes: list[str] = []
     items = _competitors(items, notes).reset_index(drop=True)
@@ -239,7 +233,6 @@ def _conditions(items: pd.DataFrame, by: str | None, notes: list[str]) -> str:
 
 def _values(column: pd.Series) -> pd.Series:
     """A column of scalars, or of scalars as JSON text, as plain values; whole numbers as such."""
-    import pandas as pd
 
     def plain(value: Any) -> Any:
         if isinstance(value, str):
@@ -328,13 +321,13 @@ def _from_0(codes: np.ndarray, where: np.ndarray) -> np.ndarray:
 
 
 def _again(codes: np.ndarray, answers: int, cells: int) -> bool:
-    """Whether enough levels were met more than once."""
+    """Return whether enough levels were met more than once."""
     counts = np.unique(codes, return_counts=True)[1]
     return bool((counts > 1).sum() >= _AGAIN + cells and counts[counts > 1].sum() >= _SHARE * answers)
 
 
 def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str]) -> None:
-    """What limits the comparison."""
+    """Warn of what limits the comparison."""
 
     for edge, word in ((0.0, "0 %"), (1.0, "100 %")):
         at = table[table["correct"] == edge]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from .mixed_model import PRIOR_SD, Cells
 from .sensitivity_model import PRIOR_SD as PRIOR_SD_OF_SENSITIVITY
 from .sensitivity_model import SensitivityModel
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SCRIPT = """# {title}
 # SpanLab's model: {formula}
@@ -48,7 +46,7 @@ cells <- data.frame(measure = ifelse(halves, "dprime", "{bias}"), cell = sub("^c
 
 @dataclass(frozen=True)
 class _Model:
-    """What a script in R is made of.
+    """Parts of a script in R.
 
     Parameters
     ----------
@@ -81,7 +79,7 @@ class _Model:
         return f"glmer({self.formula},\n               data = d, family = {family}{nodes}, {control})"
 
     def parts(self) -> dict[str, str]:
-        """What both scripts have in common."""
+        """Return what both scripts have in common."""
         classes = "".join(f', {column} = "factor"' for column in self.components)
         vcov = "vcov(model, use.hessian = FALSE)" if self.terms else "vcov(model)"
         spread = _SPREAD.format(stem=self.stem) if self.terms else ""

@@ -21,7 +21,7 @@ def _ties(values: np.ndarray) -> float:
 
 
 def kruskal(samples: Sequence[np.ndarray]) -> float:
-    """Whether independent samples have one distribution: p of Kruskal and Wallis's test, corrected for ties. Some two values must differ."""
+    """Test whether independent samples have one distribution: p of Kruskal and Wallis's test, corrected for ties. Some two values must differ."""
     from scipy.special import chdtrc
 
     together = np.concatenate(samples)
@@ -32,7 +32,8 @@ def kruskal(samples: Sequence[np.ndarray]) -> float:
 
 
 def friedman(samples: np.ndarray) -> float:
-    """Whether three or more conditions of the same units have one distribution: p of Friedman's test, corrected for ties; NaN where no unit tells any apart.
+    """Test whether three or more conditions of the same units have one distribution: p of Friedman's test, corrected for ties; NaN where no unit tells any
+    apart.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _STEPS = 200
 
 @dataclass(frozen=True)
 class RatingCounts:
-    """How often each value of evidence was given.
+    """Counts of each value of evidence.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _saturated(counts: np.ndarray) -> float:
 
 
 def _shares(criteria: np.ndarray) -> np.ndarray:
-    """What a normal distribution has between criteria; from the nearer tail, so that small shares keep their digits."""
+    """Return the shares of a normal distribution between criteria; from the nearer tail, so that small shares keep their digits."""
     from scipy.special import ndtr
 
     ends = np.concatenate([[-np.inf], criteria, [np.inf]])

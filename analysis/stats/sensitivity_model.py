@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
@@ -23,9 +23,6 @@ from .corrections import holm
 from .laplace import Fit, FitError, Probit, fit
 from .mixed_contrasts import TESTED, asked_of, spelt
 from .mixed_model import Cells, sort_cells
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PRIOR_SD = 3.0
 COLUMNS = ("measure", "kind", "contrast", "first", "second", "condition", "estimate", "se", "low", "high", "df", "t", "p", "p_holm", "note")
@@ -123,7 +120,6 @@ def sensitivity_contrasts(model: SensitivityModel, level: float = LEVEL) -> pd.D
     pandas.DataFrame
         :data:`COLUMNS`; intervals are 95 % each (Student's t with Satterthwaite's degrees of freedom), ``p_holm`` is corrected within a kind of a measure.
     """
-    import pandas as pd
     from scipy.special import stdtr, stdtrit
 
     if model.fit is None or model.cells is None:

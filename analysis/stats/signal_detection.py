@@ -38,7 +38,7 @@ CLIP = (0.01, 0.99)
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How well signals were told from others; every field is a number or an array in the shape of the counts.
+    """Detection of signals among others; every field is a number or an array in the shape of the counts.
 
     Parameters
     ----------

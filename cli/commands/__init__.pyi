@@ -4,6 +4,4 @@ from .analysing import PilotOption as PilotOption
 from .analysing import PracticeOption as PracticeOption
 from .analysing import caution as caution
 from .listing import print_table as print_table
-from .neural import Analysis as Analysis
-from .neural import analyse as analyse
 from .run import given as given

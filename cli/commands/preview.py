@@ -46,8 +46,9 @@ def preview(
     loaded, trial = one_trial(paradigm, set_, seed, generator)
     from ...agents.human.participant import Participant
     from ...agents.human.preview import Preview
+    from ...agents.human.window_options import WindowOptions
 
-    agent = Participant(fullscreen=not windowed)
+    agent = Participant(WindowOptions(fullscreen=not windowed))
     try:
         Preview(agent.open(), trial, language, loaded.translations.get(language)).run()
     finally:

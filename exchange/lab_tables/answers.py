@@ -33,7 +33,7 @@ _MOST_NAMES = 12
 
 
 class LabOptions(Options):
-    """What a user may choose of a laboratory's table."""
+    """Options for a laboratory's table."""
 
     paradigm: AsParadigm = None
     participant: Annotated[str, Field(description="column with the participants' identifiers, or FILE for the name of the file"), Flag(metavar="COLUMN")] = ""
@@ -45,7 +45,7 @@ class LabOptions(Options):
 
 
 @dataclass(frozen=True)
-class Row:
+class LabRow:
     """A row of a file: the values by column, as they are written (None for JSON's null)."""
 
     file: Path
@@ -63,7 +63,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Answer:
+class LabAnswer:
     """One answer in a row.
 
     Parameters
@@ -79,7 +79,7 @@ class Answer:
     rt_ms: float | None
 
 
-class MalformedError(Exception):
+class LabTableError(Exception):
     """A value that cannot be what it stands for.
 
     Parameters
@@ -103,7 +103,7 @@ class LabFormat(Format[LabOptions, Any]):
     own: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
-    def rows(self, file: Path) -> list[Row]:
+    def rows(self, file: Path) -> list[LabRow]:
         """The rows of a file.
 
         Raises
@@ -113,7 +113,7 @@ class LabFormat(Format[LabOptions, Any]):
         """
 
     @abstractmethod
-    def answers(self, row: Row, options: LabOptions) -> list[Answer]:
+    def answers(self, row: LabRow, options: LabOptions) -> list[LabAnswer]:
         """The scored answers in a row; none in rows of instructions, pauses and the like.
 
         Raises
@@ -122,12 +122,12 @@ class LabFormat(Format[LabOptions, Any]):
             when a value cannot be what it stands for.
         """
 
-    def paradigm_of(self, row: Row) -> str:
+    def paradigm_of(self, row: LabRow) -> str:
         """The name of the experiment, where the file says it."""
         return ""
 
-    def is_practice(self, row: Row, rows: str) -> bool:
-        """Whether a row belongs to practice, as the option says: here COLUMN=VALUE."""
+    def is_practice(self, row: LabRow, rows: str) -> bool:
+        """Return whether a row belongs to practice, as the option says: here COLUMN=VALUE."""
         column, equals, value = rows.partition("=")
         if not equals or column not in row.values:
             raise SpanLabError(f"--practice {rows}: expected COLUMN=VALUE with a column of {row.file}")
@@ -140,7 +140,7 @@ class LabFormat(Format[LabOptions, Any]):
         if output.exists():
             raise SpanLabError(f"{output} is there already; choose another name")
         factors = [name.strip() for name in options.factors.split(",") if name.strip()]
-        table = _Table([*factors], options.chance, self.own | {*self.participants, *self.runs, options.participant})
+        table = _LabTable([*factors], options.chance, self.own | {*self.participants, *self.runs, options.participant})
         unscored, problems = 0, []
         for file in dict.fromkeys(path.resolve() for path in sources):
             for row in _checked(self.rows(file), file, factors):
@@ -149,7 +149,7 @@ class LabFormat(Format[LabOptions, Any]):
                     unscored += not answers
                     if answers:
                         table.add(self._head(row, options), row, answers, all(map(row.text, self.runs)))
-                except MalformedError as fault:
+                except LabTableError as fault:
                     problems.append(row.problem(fault.column, fault.message))
         if problems and not options.skip_malformed:
             raise refused(problems)
@@ -157,11 +157,11 @@ class LabFormat(Format[LabOptions, Any]):
         table.write(output)
         self._tell(output, table, unscored, report)
 
-    def _head(self, row: Row, options: LabOptions) -> dict[str, Any]:
-        """Who answers in a row, and in which session."""
+    def _head(self, row: LabRow, options: LabOptions) -> dict[str, Any]:
+        """Return who answers in a row, and in which session."""
         person = row.file.stem if options.participant == "FILE" else row.text(self._participant(row, options))
         if person.casefold() in NOTHING:
-            raise MalformedError(self._participant(row, options), f"'{person}' names nobody; give every person an identifier, or say --participant FILE")
+            raise LabTableError(self._participant(row, options), f"'{person}' names nobody; give every person an identifier, or say --participant FILE")
         paradigm = options.paradigm or self.paradigm_of(row)
         if not paradigm:
             raise SpanLabError(f"{row.file} does not name the experiment: say --as NAME")
@@ -170,12 +170,12 @@ class LabFormat(Format[LabOptions, Any]):
         practice = bool(options.practice) and self.is_practice(row, options.practice)
         return {"session": session, "participant": person, "paradigm": paradigm, "practice": practice}
 
-    def _participant(self, row: Row, options: LabOptions) -> str:
+    def _participant(self, row: LabRow, options: LabOptions) -> str:
         if options.participant == "FILE":
             return ""
         there = [name for name in ([options.participant] if options.participant else self.participants) if name in row.values]
         if len(there) > 1 and len({row.text(name) for name in there}) > 1:
-            raise MalformedError(" and ".join(there), "several columns may name the participant, and they differ: choose with --participant COLUMN")
+            raise LabTableError(" and ".join(there), "several columns may name the participant, and they differ: choose with --participant COLUMN")
         if not there:
             expected = options.participant or " or ".join(self.participants)
             raise SpanLabError(
@@ -183,7 +183,7 @@ class LabFormat(Format[LabOptions, Any]):
             )
         return there[0]
 
-    def _tell(self, output: Path, table: _Table, unscored: int, report: Report) -> None:
+    def _tell(self, output: Path, table: _LabTable, unscored: int, report: Report) -> None:
         people = {row["participant"] for row in table.rows}
         sessions = {row["session"] for row in table.rows}
         report.done(f"{output}: {counted(len(table.rows), 'answer')} of {counted(len(people), 'participant')} in {counted(len(sessions), 'session')}")
@@ -197,7 +197,7 @@ class LabFormat(Format[LabOptions, Any]):
             report.note(f"columns that are not taken: {', '.join(names[:_MOST_NAMES])}{more}; --factors names those that are conditions")
 
 
-def _checked(rows: list[Row], file: Path, factors: Sequence[str]) -> list[Row]:
+def _checked(rows: list[LabRow], file: Path, factors: Sequence[str]) -> list[LabRow]:
     """The rows of a file that has all the conditions."""
     names = {name for row in rows for name in row.values}
     if rows and (lacking := [name for name in factors if name not in names]):
@@ -205,7 +205,7 @@ def _checked(rows: list[Row], file: Path, factors: Sequence[str]) -> list[Row]:
     return rows
 
 
-class _Table:
+class _LabTable:
     """The response table in the making.
 
     Parameters
@@ -223,7 +223,7 @@ class _Table:
         self.other: set[str] = set()
         self.contradictions = 0
 
-    def add(self, head: Mapping[str, Any], row: Row, answers: Iterable[Answer], dated: bool) -> None:
+    def add(self, head: Mapping[str, Any], row: LabRow, answers: Iterable[LabAnswer], dated: bool) -> None:
         """Add the answers of one row of a file, which is one trial.
 
         Parameters
@@ -286,7 +286,7 @@ def _column(name: str) -> str:
     return name if name in _OWN else f"factor_{name}"
 
 
-def _level(name: str, row: Row) -> str:
+def _level(name: str, row: LabRow) -> str:
     """A level of a condition as the response table has it: numbers plain, texts in quotes."""
     text = row.text(name)
     if name in _OWN or not text:
@@ -307,7 +307,7 @@ def _scalar(value: Any) -> str:
 
 
 def truth_of(column: str, value: Any) -> bool | None:
-    """Whether an answer was scored as correct; None where it was not scored.
+    """Return whether an answer was scored as correct; None where it was not scored.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def truth_of(column: str, value: Any) -> bool | None:
     if text in _SILENCE:
         return None
     if text not in _TRUTHS:
-        raise MalformedError(column, f"expected 1 or 0, true or false; found '{value}'")
+        raise LabTableError(column, f"expected 1 or 0, true or false; found '{value}'")
     return _TRUTHS[text]
 
 
@@ -342,7 +342,7 @@ def time_of(column: str, value: Any, in_ms: float) -> float | None:
     except ValueError:
         time = -1.0
     if not isfinite(time) or time < 0:
-        raise MalformedError(column, f"expected one time; found '{value}'")
+        raise LabTableError(column, f"expected one time; found '{value}'")
     return round(time, 3)
 
 
@@ -353,7 +353,7 @@ def answer_of(value: Any) -> Any:
     return value
 
 
-def read_csv(file: Path) -> Iterator[Row]:
+def read_csv(file: Path) -> Iterator[LabRow]:
     """The rows of a text file with a header, whatever separates its columns.
 
     Raises
@@ -373,4 +373,4 @@ def read_csv(file: Path) -> Iterator[Row]:
         raise SpanLabError(f"{file} has several columns called {', '.join(twice)}: it is unclear which one counts")
     for values in lines:
         if any(values):
-            yield Row(file, lines.line_num, {name: value for name, value in zip(names, values, strict=False) if name})
+            yield LabRow(file, lines.line_num, {name: value for name, value in zip(names, values, strict=False) if name})

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from ...core.errors import SpanLabError
 from ..format import Place, Side
-from .answers import Answer, LabFormat, LabOptions, Row, answer_of, read_csv, time_of, truth_of
+from .answers import LabAnswer, LabFormat, LabOptions, LabRow, answer_of, read_csv, time_of, truth_of
 
 #: by what names experiments usually call the right answer
 _EXPECTED = ("correct_response", "correct_answer", "correctResponse", "correctAnswer", "correct_key", "correct_choice")
@@ -31,7 +31,7 @@ class JsPsych(LabFormat):
     own = frozenset((*_EXPECTED, "trial_type", "trial_index", "time_elapsed", "internal_node_id", "plugin_version", "rt", "response", "correct", "key_press"))
 
     @override
-    def rows(self, file: Path) -> list[Row]:
+    def rows(self, file: Path) -> list[LabRow]:
         rows = list(read_csv(file)) if file.suffix.lower() in (".csv", ".tsv") else _json_rows(file)
         names = {name for row in rows for name in row.values}
         if rows and "trial_type" not in names:
@@ -41,16 +41,16 @@ class JsPsych(LabFormat):
         return rows
 
     @override
-    def answers(self, row: Row, options: LabOptions) -> list[Answer]:
+    def answers(self, row: LabRow, options: LabOptions) -> list[LabAnswer]:
         correct = truth_of("correct", row.values.get("correct"))
         if correct is None:
             return []
         expected = next((name for name in _EXPECTED if name in row.values), "")
         response = answer_of(row.values.get("response", row.values.get("key_press")))
-        return [Answer("", response, answer_of(row.values.get(expected)), correct, time_of("rt", row.values.get("rt"), 1.0))]
+        return [LabAnswer("", response, answer_of(row.values.get(expected)), correct, time_of("rt", row.values.get("rt"), 1.0))]
 
 
-def _json_rows(file: Path) -> list[Row]:
+def _json_rows(file: Path) -> list[LabRow]:
     """The trials of a JSON file: one list, or a list in each line.
 
     Raises
@@ -66,7 +66,7 @@ def _json_rows(file: Path) -> list[Row]:
     trials = [trial for trials in lists for trial in (trials if isinstance(trials, list) else [trials])]
     if not all(isinstance(trial, dict) for trial in trials):
         raise SpanLabError(f"{file} is not jsPsych's: expected a list of trials, each an object")
-    return [Row(file, number, trial) for number, trial in enumerate(trials, start=1)]
+    return [LabRow(file, number, trial) for number, trial in enumerate(trials, start=1)]
 
 
 def _lists(text: str) -> list[Any]:

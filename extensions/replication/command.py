@@ -73,10 +73,13 @@ def reproduce(
 def _units(agents: list[str], seed: int, out: Path) -> Units:
     """The figures of units of the network at hand that knows the most of the paper's tasks, analysed now where they are not there yet."""
     from spanlab.agents.network.checkpoints_io import family_of, load, worm_tasks
-    from spanlab.cli.commands import Analysis, analyse
 
     from .pages.worm import Units
 
+    try:
+        from spanlab.extensions.neural import Analysis, analyse
+    except ModuleNotFoundError:
+        return Units("", "the extension 'neural' is not installed")
     names = [member for agent in agents if agent.startswith("network:") for member in family_of(agent.removeprefix("network:"))]
     try:
         networks = [load(name) for name in names]

@@ -132,13 +132,13 @@ def test_every_page_is_in_it(third: None, own: Paradigm, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_nothing_that_the_window_draws_is_english(third: None, own: Paradigm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    original = lettering.Block.__init__
+    original = lettering.TextBlock.__init__
 
-    def noting(self: lettering.Block, text: str, *given: object, **named: object) -> None:
+    def noting(self: lettering.TextBlock, text: str, *given: object, **named: object) -> None:
         drawn.append(text)
         original(self, text, *given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(lettering.Block, "__init__", noting)
+    monkeypatch.setattr(lettering.TextBlock, "__init__", noting)
     with virtual_screen():
         agent = SimulatedParticipant("ideal", seed=1, speed=10.0, say=lambda sentence: None)
         session = begin(

@@ -22,6 +22,7 @@ from spanlab.agents.base import Response, SettingRules, TrialContext
 from spanlab.agents.chat import settings
 from spanlab.agents.chat.servers.scripted import ScriptedServer
 from spanlab.agents.chat.settings import PREAMBLES, ChatSettings
+from spanlab.agents.human import WindowOptions
 from spanlab.agents.oracles import Chance, ChanceEpisode
 from spanlab.core import locale
 from spanlab.core.errors import SpanLabError
@@ -161,7 +162,10 @@ def test_the_window_has_the_settings_of_then(monkeypatch: pytest.MonkeyPatch) ->
     from spanlab.agents.human.simulated import SimulatedParticipant
     from spanlab.sessions.agent_checks import changed_constants
 
-    for made in (Participant(fullscreen=False, width_cm=31.0), SimulatedParticipant("capacity:3", answers="keys", fullscreen=True)):
+    for made in (
+        Participant(WindowOptions(fullscreen=False, width_cm=31.0)),
+        SimulatedParticipant("capacity:3", WindowOptions(fullscreen=True), answers="keys"),
+    ):
         info = {
             "agent_kind": made.kind.name,
             "agent": made.name,
@@ -190,7 +194,7 @@ def test_another_screen_may_be_chosen_when_a_session_goes_on(tmp_path: Path) -> 
 
         def __init__(self, **window: Any) -> None:
             super().__init__(ninth)
-            self.window = Participant(**{"fullscreen": False, **window})
+            self.window = Participant(WindowOptions(**{"fullscreen": False, **window}))
             self.name = self.window.name
 
         def settings(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from session_tools import Saying, lasting, start, take
 from sound_paradigms import TONES, burst, write_sound, write_tones
 
 from spanlab.agents.base import Response
-from spanlab.agents.human import Participant
+from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.registry import make_agent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Percept, Trial, compile_trial, load_paradigm, paradigm_from_data, percept_bytes, plan_session
@@ -329,7 +329,7 @@ def test_a_session_at_the_window_is_refused_before_it_begins_where_nothing_can_b
     speaker._tried.cache_clear()
     plan = plan_session(load_paradigm(tones), seed=1, trials=2)
     with pytest.raises(SpanLabError, match=r"the paradigm plays sounds, and none can be played here \(this machine has no sound card\)"):
-        begin(tmp_path / "data", load_paradigm(tones), Participant(width_cm=34.0), plan, Request(seed=1))
+        begin(tmp_path / "data", load_paradigm(tones), Participant(WindowOptions(width_cm=34.0)), plan, Request(seed=1))
     assert not (tmp_path / "data").exists()
 
 

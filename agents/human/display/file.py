@@ -36,7 +36,7 @@ class _Part(BaseModel):
 
 
 class Made(_Part):
-    """When and where a file was made: for people to read, and no part of the hash."""
+    """Time and place at which a file was made: for people to read, and no part of the hash."""
 
     at: str = Field("", description="time of the measurement (UTC)")
     machine: str = Field("", description="name of the computer")
@@ -55,7 +55,7 @@ class ScreenPart(_Part):
 
 
 class RefreshPart(_Part):
-    """How often the screen is refreshed, and how steadily flips come."""
+    """Refresh rate of the screen, and the steadiness of its flips."""
 
     vsync: bool = Field(description="whether flips wait for the screen")
     hz: Positive | None = Field(description="refreshes per second; null if flips do not wait for the screen, because the rate is then unknown")
@@ -72,7 +72,7 @@ class RefreshPart(_Part):
 
 
 class KeyboardPart(_Part):
-    """How keys are read."""
+    """Keyboard: its back end and precision."""
 
     backend: Literal["ptb", "event"] = Field(description="ptb (precise) or event (precise to one frame)")
     devices: Count = Field(0, description="number of keyboards in use")
@@ -108,7 +108,7 @@ class DisplayFile(_Part):
         return {"hash": self.hash, **self.model_dump(mode="json", exclude={"made"})}
 
     def differences(self, apparatus: Mapping[str, Any], language: str = "en") -> list[str]:
-        """How the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) differs from the measured one, in sentences."""
+        """Return how the present display (:meth:`.window.LabWindow.apparatus` and the keyboard's back end) differs from the measured one, in sentences."""
         differences: list[str] = []
 
         def tell(key: str, now: object = "", then: object = "") -> None:

@@ -1,4 +1,4 @@
-"""Whether the window has the focus of the desktop: without it, something else may lie on what is to be seen, though keys are still read."""
+"""The focus of the desktop: where the window lacks it, something else may lie on what is to be seen, though keys are still read."""
 
 from __future__ import annotations
 

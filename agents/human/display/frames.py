@@ -46,7 +46,7 @@ class FrameGrid:
 
     @property
     def due(self) -> float:
-        """When the next refresh is expected, in seconds on the clock of :meth:`tick`; the past before the first one."""
+        """Time at which the next refresh is expected, in seconds on the clock of :meth:`tick`; the past before the first one."""
         return -math.inf if self.last is None else self.last + self.period
 
     def tick(self, time: float) -> int:
@@ -62,7 +62,7 @@ class FrameGrid:
 
 @dataclass(slots=True)
 class Refreshes:
-    """When the screen was refreshed, as far as the time stamps of flips tell: their own moments, without the delay of single stamps.
+    """Times of the refreshes of a screen, as far as the time stamps of flips tell: their own moments, without the delay of single stamps.
 
     A time stamp is read once the flip is over, and is late where the system has given the processor to something else meanwhile. A flip that waits for the
     screen takes effect at a refresh, and these come at steady times, which the middle one of the last stamps tells.
@@ -80,7 +80,8 @@ class Refreshes:
         self.stamps.append(stamp)
 
     def earliest(self, begun: float, stamp: float) -> float:
-        """When the picture of a flip can have come on at the earliest: at the first refresh after the flip was ``begun`` (s), and not after its ``stamp``."""
+        """Return when the picture of a flip can have come on at the earliest: at the first refresh after the flip was ``begun`` (s), and not after its
+        ``stamp``."""
         if len(self.stamps) < _ENOUGH:
             return min(begun, stamp)
         last, half = self.stamps[-1], self.period / 2

@@ -18,7 +18,7 @@ Align = Literal["left", "centre"]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """Some text of one kind.
 
     Parameters
@@ -55,7 +55,7 @@ def balanced(text: str, size: float, room: float, weight: Weight = "regular") ->
     return lines
 
 
-def set_text(blocks: tuple[Block, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
+def set_text(blocks: tuple[TextBlock, ...], room: int, align: Align = "centre", theme: Theme = STANDARD) -> Image.Image:
     """Blocks of text below one another, wrapped to ``room`` pixels, as an opaque picture of even width and height. The space below the last one is not part of
     it."""
     broken = wrap if align == "left" else balanced
@@ -90,7 +90,7 @@ def _even(length: float) -> int:
     return 2 * max(1, -int(-length // 2))
 
 
-class Pictures:
+class PictureStore:
     """Pictures in a window at whole pixels, uploaded once and kept.
 
     Parameters
@@ -119,7 +119,8 @@ class Pictures:
         return stimulus
 
     def sparse(self, key: Any, make: Any) -> Callable[[], None]:
-        """What draws, in the middle of the window, a picture that is see-through but for boxes and lines of one colour; ``make()`` gives it when it is not
+        """Return a function that draws, in the middle of the window, a picture that is see-through but for boxes and lines of one colour; ``make()`` gives
+        it when it is not
         there yet. Only what is there is filled, so that a frame costs next to nothing, where a picture of the same size is blended as a whole."""
         if key not in self._kept:
             self._kept[key] = self._filled(make())

@@ -15,7 +15,7 @@ from ....core.locale import FALLBACK, sentence
 from ....core.verdicts import VerdictRule
 from ..input.keyboard import Backend, Keyboard
 from .file import DisplayFile
-from .lettering import Block, Pictures, set_text
+from .lettering import PictureStore, TextBlock, set_text
 from .theme import STANDARD
 from .window import LabWindow, Screen
 
@@ -118,7 +118,7 @@ def measure_display(
     try:
         keys = Keyboard(keyboard, say)
         handle = window.win.winHandle
-        notice = Pictures(window.win).once(set_text((Block(sentence("display.measuring", language), 24, STANDARD.muted),), window.size[0]))
+        notice = PictureStore(window.win).once(set_text((TextBlock(sentence("display.measuring", language), 24, STANDARD.muted),), window.size[0]))
 
         def draw() -> None:
             notice.draw()

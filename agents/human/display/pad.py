@@ -64,7 +64,7 @@ def draw_scale(draw: ImageDraw.ImageDraw, surface: Surface, scale: Scale, left: 
 
 
 def _draw_labels(draw: ImageDraw.ImageDraw, scale: Scale, middles: Mapping[int | str, float], place: tuple[int, int, float]) -> None:
-    """What numbers mean, below them: words in lines of their own, all of one size; those at the ends stay within the width of the scale."""
+    """Draw the meanings of numbers below them: words in lines of their own, all of one size; those at the ends stay within the width of the scale."""
     left, top, factor = place
     x0, y0, x1, y1 = scale.below
     texts = [(middles[number], f"{number}: {text}" if scale.slider else text) for number, text in scale.labels]

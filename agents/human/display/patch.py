@@ -10,7 +10,7 @@ from PIL import Image
 
 from ....core.errors import SpanLabError
 from ....core.registry import nearest
-from .lettering import Pictures
+from .lettering import PictureStore
 
 #: Corner: on which side of the middle it is, horizontally and vertically (up is positive).
 CORNERS = {"upper-left": (-1, 1), "upper-right": (1, 1), "lower-left": (-1, -1), "lower-right": (1, -1)}
@@ -36,11 +36,11 @@ class Patch:
     phases: tuple[str, ...] = ()
 
     def marks(self, phase: str) -> bool:
-        """Whether displays of a phase are marked."""
+        """Return whether displays of a phase are marked."""
         return not self.phases or phase in self.phases
 
     def check(self, phases: Collection[str]) -> None:
-        """Whether these phases, which are going to come, hold all that are to be marked.
+        """Check that these phases, which are going to come, hold all that are to be marked.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class PatchView:
         when it would lie on the canvas.
     """
 
-    def __init__(self, patch: Patch, pictures: Pictures, window_px: tuple[int, int], canvas_px: int, px_per_cm: float) -> None:
+    def __init__(self, patch: Patch, pictures: PictureStore, window_px: tuple[int, int], canvas_px: int, px_per_cm: float) -> None:
         self.patch = patch
         self.px = max(2, 2 * round(patch.cm * px_per_cm / 2))
         room = max((side - canvas_px) // 2 for side in window_px)
@@ -118,8 +118,8 @@ class PatchView:
 
     def draw(self, marked: bool) -> None:
         """Draw it to the frame that is shown next."""
-        Pictures.draw(self._white if marked else self._black, *self._at)
+        PictureStore.draw(self._white if marked else self._black, *self._at)
 
     def facts(self) -> dict[str, Any]:
-        """What was found, fit for JSON."""
+        """Return what was found, fit for JSON."""
         return {**self.patch.settings(), "px": self.px, "white": "on the first frame of a display"}

@@ -1,4 +1,4 @@
-"""How the durations of a paradigm are rounded to whole refreshes: planned and shown, before a session."""
+"""Rounding of the durations of a paradigm to whole refreshes: planned and shown, before a session."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Rounding:
 
     @property
     def complaint(self) -> str:
-        """What an experimenter would not expect; empty if there is nothing."""
+        """A sentence about what an experimenter would not expect; empty if there is nothing."""
         if self.planned_ms < self.frame_ms * (1 - 1e-6):
             return "less than one refresh"
         return f"more than {LARGE:.0%} off" if abs(self.share) > LARGE else ""
 
     def describe(self, language: str = "en") -> str:
-        """How the duration will be shown, for the assistant."""
+        """Return how the duration will be shown, for the assistant."""
         frames = sentence("window.refresh" if self.frames == 1 else "window.refreshes", language, n=self.frames)
         numbers = {"planned": f"{self.planned_ms:g}", "shown": f"{self.shown_ms:.1f}", "error": f"{self.error_ms:+.1f}", "share": f"{self.share:+.0%}"}
         return sentence("window.rounding", language, phase=self.phase, frames=frames, **numbers)

@@ -1,4 +1,5 @@
-"""What surrounds the canvas and lies on it while a question is open: legend, marks, the done button, acknowledgement. None of it is part of the stimulus."""
+"""Surroundings of the canvas, and what lies on it while a question is open: legend, marks, the done button, acknowledgement. None of it is part of the
+stimulus."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from ....paradigms import Dial, Ordered, Prompt, Region, ResponseKind, Surface
 from ....paradigms.preview.dial_marks import mark_picture, mark_place
 from ....stimuli.scene import BACKGROUND, CANVAS, Colour
 from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
-from .lettering import Block, Pictures, pill, set_text
+from .lettering import PictureStore, TextBlock, pill, set_text
 from .pad import keys_picture, line_picture, number_picture, numbers_of
 from .theme import STANDARD, Theme
 
@@ -38,7 +39,7 @@ class SurfaceView:
     theme : colours of what is beside the canvas; marks on it are the same in every theme
     """
 
-    def __init__(self, win: Any, pictures: Pictures, canvas_px: int, letter_px: int, theme: Theme = STANDARD) -> None:
+    def __init__(self, win: Any, pictures: PictureStore, canvas_px: int, letter_px: int, theme: Theme = STANDARD) -> None:
         self._theme = theme
         self._pictures = pictures
         self.canvas_px = canvas_px
@@ -60,14 +61,14 @@ class SurfaceView:
 
     @property
     def _below(self) -> float:
-        """Where the space below the canvas begins."""
+        """The upper end of the space below the canvas."""
         return -self.canvas_px / 2 - 0.9 * self.letter_px
 
     def _button_middle(self, button: Any) -> tuple[float, float]:
         return 0.0, self._below - float(button.size[1]) / 2
 
     def button_at(self, x: float, y: float) -> Button:
-        """Which button below the canvas is at a place (pixels)."""
+        """Return which button below the canvas is at a place (pixels)."""
         if _on(self._button("enabled"), self.done_middle(), x, y):
             return DONE
         for button in _SIDES:
@@ -134,7 +135,7 @@ class SurfaceView:
 
     def _text(self, key: Any, text: str, scale: float = 1.0, **style: Any) -> Any:
         room = min(self._width - 4 * self.letter_px, max(2 * self.canvas_px, 34 * self.letter_px))
-        block = Block(text, round(self.letter_px * scale), **style)
+        block = TextBlock(text, round(self.letter_px * scale), **style)
         return self._pictures.put((key, self.language), lambda: set_text((block,), room, theme=self._theme))
 
     def _legend(self, kind: ResponseKind) -> Any:
@@ -199,7 +200,7 @@ class SurfaceView:
     # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
 
     def draw_hint(self) -> None:
-        """How to go on, for a display that waits without a question."""
+        """Draw how to go on, for a display that waits without a question."""
         self._line(self._hint(), self._below)
 
     def state(self, sheet: AnswerSheet, pointer: tuple[float, float], now: float) -> Hashable:
@@ -264,7 +265,7 @@ class SurfaceView:
             self._outline(under, line=_STRONG, inset=0.05)
 
     def _draw_order(self, sheet: AnswerSheet, surface: Surface, ordered: Ordered, under: Region | None, on: Button) -> None:
-        """What was given in order: in its line, or as numbers at its places; and what it is given and taken back with."""
+        """Draw the answer that was given in order: in its line, or as numbers at its places; and what it is given and taken back with."""
         for button in _SIDES[: 1 + ordered.unknown]:
             self._pictures.draw(self._beside(button, on == button), *self.beside_middle(button))
         if ordered.labels:
@@ -307,7 +308,7 @@ class SurfaceView:
         self._pictures.draw(self._dial_mark(dial, sheet.complete), *self.to_pixels(x, y), turned=turned)
 
     def _draw_single(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float, above: float) -> None:
-        """What was answered, for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""
+        """Draw the answer for a moment; a chip for what has no place of its own lies from ``above`` (pixels) on."""
         acknowledged = sheet.acknowledged
         if acknowledged is not None and acknowledged[0] is not None and now - acknowledged[1] < 2 * ACKNOWLEDGE:
             region = next((region for region in surface.regions if region.value == acknowledged[0]), None)
@@ -333,7 +334,7 @@ class SurfaceView:
 
 
 def _on(picture: Any, middle: tuple[float, float], x: float, y: float) -> bool:
-    """Whether a place is on a picture that has its middle there."""
+    """Return whether a place is on a picture that has its middle there."""
     return abs(x - middle[0]) <= float(picture.size[0]) / 2 and abs(y - middle[1]) <= float(picture.size[1]) / 2
 
 

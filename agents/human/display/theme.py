@@ -1,4 +1,4 @@
-"""How everything around the canvas looks: background, text and accents. The canvas itself, and with it all that machines see, is the same in every theme."""
+"""Themes for everything around the canvas: background, text and accents. The canvas itself, and with it all that machines see, is the same in every theme."""
 
 from __future__ import annotations
 

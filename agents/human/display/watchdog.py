@@ -156,7 +156,7 @@ def _outlive_display(connection: Any, watchdog: Watchdog) -> None:
 
 
 def _server_ended(address: int | None) -> int:
-    """What Xlib calls when a connection is broken, in whichever thread has noticed it."""
+    """Note that the server is gone. Xlib calls this when a connection is broken, in whichever thread has noticed it."""
     for watchdog in _present:
         watchdog.display_gone()
     if threading.current_thread() is not threading.main_thread():

@@ -23,7 +23,7 @@ SET_BACK = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Where and how large.
+    """Place and size of a window.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class LabWindow:
         return max(2, 2 * round(cm * self.px_per_cm / 2))
 
     def corner(self) -> tuple[int, int]:
-        """Where the upper left corner of the window is on the screen, in pixels."""
+        """Return where the upper left corner of the window is on the screen, in pixels."""
         x, y = self.win.winHandle.get_location()
         return int(x), int(y)
 
@@ -322,7 +322,7 @@ class LabWindow:
         return left
 
     def apparatus(self) -> dict[str, Any]:
-        """What was found, fit for JSON."""
+        """Return what was found, fit for JSON."""
         import psychopy
 
         return {

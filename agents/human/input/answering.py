@@ -50,7 +50,7 @@ class Press:
 
     @property
     def escapes(self) -> bool:
-        """Whether it asks for a pause."""
+        """True if it asks for a pause."""
         return self.device == "key" and self.key == "escape"
 
     def record(self, onset: float) -> dict[str, Any]:
@@ -103,17 +103,17 @@ class AnswerSheet:
 
     @property
     def complete(self) -> bool:
-        """Whether an answer has been given."""
+        """True if an answer has been given."""
         return self.answered_at is not None
 
     @property
     def closes(self) -> float | None:
-        """When the window closes (s), or None when the question waits."""
+        """Time at which the window closes (s), or None when the question waits."""
         return None if self.ask.window_ms is None else self.onset + self.paused + self.ask.window_ms / 1000.0
 
     @property
     def may_finish(self) -> bool:
-        """Whether the done button is enabled."""
+        """True if the done button is enabled."""
         if self.surface.take is not None:
             return len(self.marks) == self.surface.take
         return self.ask.kind.allows(self.ask.kind.answer_of(self.marks))

@@ -120,7 +120,7 @@ class TypingBox:
         self._names = {key: f"button_{n}" for n, key in enumerate(address.where.split("+"), start=1)}
 
     def check(self) -> None:
-        """Whether a box is there cannot be told from a keyboard."""
+        """Do nothing: a keyboard does not tell whether a box is there."""
 
     def with_buttons(self, presses: Sequence[Press]) -> list[Press]:
         return [replace(press, key=self._names.get(press.key, press.key)) if press.device == "key" else press for press in presses]

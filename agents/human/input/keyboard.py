@@ -92,12 +92,12 @@ class Keyboard:
 
     @property
     def precision_ms(self) -> float | None:
-        """How precise the times of presses are: about a millisecond, or None where it is a frame."""
+        """Precision of the times of presses: about a millisecond, or None where it is a frame."""
         return 1.0 if self.backend == "ptb" else None
 
     @property
     def key_names(self) -> str:
-        """How keys are named, for the record."""
+        """The way in which keys are named, for the record."""
         if self.backend == "event" or self.keymap.known:
             return f"by sign ({self.keymap.layout})" if self.keymap.layout else "by sign"
         return "by place on a US keyboard" if sys.platform != "win32" else "as Windows tells Psychtoolbox"

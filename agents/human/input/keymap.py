@@ -1,4 +1,4 @@
-"""What is printed on the keys: Psychtoolbox names a key by its place on a US keyboard, but people look for the sign that they were told to press."""
+"""The signs on the keys: Psychtoolbox names a key by its place on a US keyboard, but people look for the sign that they were told to press."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Keymap:
 
     @property
     def known(self) -> bool:
-        """Whether keys are named by their signs, and not by their places on a US keyboard."""
+        """True if keys are named by their signs, and not by their places on a US keyboard."""
         return bool(self._names)
 
     def name(self, code: int, place: str) -> str:
@@ -80,7 +80,7 @@ class Keymap:
         return self._names.get(code, place)
 
     def delivers(self, name: str) -> bool:
-        """Whether a press of the key of this name can come, without the shift key, as far as that can be known.
+        """Return whether a press of the key of this name can come, without the shift key, as far as that can be known.
 
         On a keyboard with Latin letters every sign has to be on a key of its own. On others, keys whose signs have no name here count by their places.
         """

@@ -65,7 +65,7 @@ class Mouse:
         window._view_event_handlers[xlib.ButtonPress] = stamped
 
     def _time(self) -> float:
-        """When the press happened whose event is being read."""
+        """Return the time of the press whose event is being read."""
         now = self._now()
         gap = now - self._polled
         half_way = now - min(gap, self.LONGEST_GAP) / 2

@@ -22,7 +22,7 @@ _LONGEST_MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Refractory:
-    """How soon after its onset a self-paced step takes presses, where a press has ended the step before.
+    """Times after its onset from which a self-paced step takes presses, where a press has ended the step before.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Refractory:
         return {"same_ms": self.same_ms, "other_ms": self.other_ms}
 
     def holds_off(self, press: Press, before: Press | None, onset: float) -> bool:
-        """Whether a press comes too soon to count in a self-paced step.
+        """Return whether a press comes too soon to count in a self-paced step.
 
         Parameters
         ----------

@@ -173,6 +173,6 @@ class XTestInput:
         return code
 
     def done_since(self, number: int) -> list[tuple[InputEvent, float]]:
-        """What was done from the ``number``-th event on, with times on the clock of ``now``."""
+        """Return the events that were made from the ``number``-th event on, with times on the clock of ``now``."""
         ahead = apart(self._now, time.perf_counter)[0]
         return [(event, when + ahead) for event, when in self.done[number:]]

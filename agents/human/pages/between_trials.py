@@ -8,16 +8,18 @@ from ....core.locale import sentence
 from ....paradigms.responses.keys import is_button
 from ...base import Option
 from ...interruptions import Abandoned
-from ..display.lettering import Block, pill, set_text
+from ..display.lettering import TextBlock, pill, set_text
 from ..input.answering import Press
 from ..stage import Stage
-from .sheets import COLUMN, Page, Sheet, lay_out, page_letter
+from .sheets import COLUMN, PageContent, PageSheet, lay_out, page_letter
 
 #: Seconds for which a page stays at least, so that the press that ended the step before does not end it too.
 LEAST = 0.3
 
 
-def show(room: Stage, page: Page, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None, clicks: bool = True) -> str:
+def show(
+    room: Stage, page: PageContent, language: str, seconds: float | None = None, meanwhile: Callable[[], object] | None = None, clicks: bool = True
+) -> str:
     """Show a text, on as many pages as it needs, until the participant goes on (space bar or click; left arrow for the page before).
 
     A page with options ends with one of them, and with nothing else.
@@ -57,7 +59,7 @@ def show(room: Stage, page: Page, language: str, seconds: float | None = None, m
 def _wait(
     room: Stage,
     language: str,
-    sheet: Sheet,
+    sheet: PageSheet,
     options: Sequence[Option],
     clicks: bool,
     back: bool,
@@ -170,9 +172,9 @@ def pause(room: Stage, language: str, replaces: bool = False) -> None:
     letter, theme = page_letter(room.letter_px, room.window.size), room.theme
     text = set_text(
         (
-            Block(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
-            *((Block(sentence("window.pause_replaces", language), round(letter * 1.15), after=letter),) if replaces else ()),
-            Block(sentence("window.pause_more", language), round(letter * 1.15)),
+            TextBlock(sentence("window.pause", language), round(letter * 1.7), weight="semibold", after=letter),
+            *((TextBlock(sentence("window.pause_replaces", language), round(letter * 1.15), after=letter),) if replaces else ()),
+            TextBlock(sentence("window.pause_more", language), round(letter * 1.15)),
         ),
         min(room.window.size[0] - 3 * letter, COLUMN * letter),
         theme=theme,

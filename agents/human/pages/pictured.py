@@ -86,7 +86,8 @@ def strip(
 
 
 def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:
-    """What stands below each display and how large: the right answer, where something is asked; those of several questions are marked in the display. All have
+    """Return the words below each display, and their size: the right answer, where something is asked; those of several questions are marked in the display.
+    All have
     the longest form for which there is room below each of them."""
     tries: list[list[str]] = []
     for display in displays:
@@ -181,7 +182,7 @@ def _arrow_picture(gap: int, letter: int, more: bool, ink: tuple[int, int, int],
 
 
 def progress_bar(share: float, length: int, letter: int, theme: Theme = STANDARD) -> Image.Image:
-    """How much is done, as a bar."""
+    """Draw how much is done, as a bar."""
     fine, high = 4, 2 * max(3, round(letter * 0.35))
     image = Image.new("RGB", (length * fine, high * fine), theme.background)
     draw = ImageDraw.Draw(image)

@@ -1,4 +1,4 @@
-"""How a page of text and pictures is laid out for a window of any size: on as many sheets as it takes, with nothing cut off. Needs no window."""
+"""Layout of a page of text and pictures for a window of any size: on as many sheets as it takes, with nothing cut off. Needs no window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli.render.fonts import rejoined, wrap
 from ....stimuli.scene import Scene
 from ...base import Option
-from ..display.lettering import Block, line_height, pill, set_text
+from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..display.theme import STANDARD, Theme
 from .pictured import progress_bar, strip
 
@@ -25,7 +25,7 @@ _WELL_SEEN = 5.5
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageContent:
     """One page.
 
     Parameters
@@ -51,19 +51,19 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PagePicture:
     """A picture between paragraphs, with space below it."""
 
     image: Image.Image
     after: int
 
 
-Item = Block | Figure
+Item = TextBlock | PagePicture
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """What one screen shows: a picture of the text with its middle ``y`` pixels above that of the window, and the same of the footer.
+class PageSheet:
+    """Content of one screen: a picture of the text with its middle ``y`` pixels above that of the window, and the same of the footer.
 
     ``buttons`` are the boxes of the page's options (x0, y0, x1, y1), in pixels from the middle of the window (y up).
     """
@@ -80,9 +80,9 @@ def page_letter(letter: int, window: tuple[int, int]) -> int:
     return max(8, min(letter, window[0] // 38, window[1] // 26))
 
 
-def blocks(page: Page, letter: int) -> list[Block]:
+def blocks(page: PageContent, letter: int) -> list[TextBlock]:
     """The text of a page as blocks; that below the example, too."""
-    items = [Block(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
+    items = [TextBlock(page.title, round(letter * 1.7), weight="semibold", after=letter)] if page.title else []
     return items + _paragraphs(page.text, letter) + _paragraphs(page.after, letter)
 
 
@@ -90,15 +90,15 @@ def blocks(page: Page, letter: int) -> list[Block]:
 _TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
 
 
-def _paragraphs(text: str, letter: int) -> list[Block]:
-    items: list[Block] = []
+def _paragraphs(text: str, letter: int) -> list[TextBlock]:
+    items: list[TextBlock] = []
     text = _TOGETHER.sub("\u00a0", text)
     for paragraph in text.split("\n\n"):
         for line in paragraph.strip().split("\n"):
             if line.startswith("# "):
-                items.append(Block(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
+                items.append(TextBlock(line[2:].strip(), round(letter * 1.15), weight="semibold", after=round(letter * 0.2)))
             elif line.strip():
-                items.append(Block(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
+                items.append(TextBlock(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
     return items
 
 
@@ -111,14 +111,14 @@ def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:
 
     sheets: list[list[Item]] = [[]]
     for item in items:
-        if sheets[-1] and isinstance(item, Block) and item.anew:
+        if sheets[-1] and isinstance(item, TextBlock) and item.anew:
             sheets.append([])
         if sheets[-1] and sum(map(height_of, sheets[-1])) + height_of(item) - item.after > height:
             last = sheets[-1][-1]
-            heading = len(sheets[-1]) > 1 and isinstance(last, Block) and last.weight == "semibold"
+            heading = len(sheets[-1]) > 1 and isinstance(last, TextBlock) and last.weight == "semibold"
             sheets.append([sheets[-1].pop()] if heading else [])
         used = sum(map(height_of, sheets[-1]))
-        while isinstance(item, Block) and used + height_of(item) - item.after > height:
+        while isinstance(item, TextBlock) and used + height_of(item) - item.after > height:
             lines, fits = _lines(item, room), max(1, (height - used) // line_height(item.size))
             if fits >= len(lines):
                 break
@@ -131,22 +131,22 @@ def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:
 
 def _height(item: Item, room: int) -> int:
     """Of an item and the space below it."""
-    return (item.image.height if isinstance(item, Figure) else len(_lines(item, room)) * line_height(item.size)) + item.after
+    return (item.image.height if isinstance(item, PagePicture) else len(_lines(item, room)) * line_height(item.size)) + item.after
 
 
-def _lines(block: Block, room: int) -> list[str]:
+def _lines(block: TextBlock, room: int) -> list[str]:
     return wrap(block.text, block.size, room, block.weight)
 
 
 def lay_out(
-    page: Page,
+    page: PageContent,
     language: str,
     window: tuple[int, int],
     letter: int,
     theme: Theme = STANDARD,
     look: Callable[[Scene], Scene] = lambda scene: scene,
     footers: bool = True,
-) -> list[Sheet]:
+) -> list[PageSheet]:
     """The sheets of a page.
 
     Parameters
@@ -175,7 +175,7 @@ def lay_out(
         y = min((top + bottom) // 2 + round(0.4 * letter), top - -(-body.height // 2))
         low = -window[1] // 2 + letter + foot // 2
         last = number == len(contents) - 1
-        sheets.append(Sheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
+        sheets.append(PageSheet(body, y, footer, low, tuple((x0, low + y0, x1, low + y1) for x0, y0, x1, y1 in boxes) if last else ()))
     return sheets
 
 
@@ -198,17 +198,17 @@ def _buttons(options: Sequence[Option], room: int, letter: int, theme: Theme) ->
 
 
 def _text(text: str, room: int, letter: int, theme: Theme) -> Image.Image:
-    return set_text((Block(text, letter, theme.muted),), room, theme=theme)
+    return set_text((TextBlock(text, letter, theme.muted),), room, theme=theme)
 
 
-def _items(page: Page, language: str, room: tuple[int, int], column: int, letter: int, theme: Theme, look: Callable[[Scene], Scene]) -> list[Item]:
+def _items(page: PageContent, language: str, room: tuple[int, int], column: int, letter: int, theme: Theme, look: Callable[[Scene], Scene]) -> list[Item]:
     items: list[Item] = [*blocks(replace(page, after=""), letter)]
     if page.progress is not None:
-        items.append(Figure(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
+        items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
     named = "window.own" if any(display.marks for display in page.example) else "window.example"
-    heading = Block(sentence(named, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
+    heading = TextBlock(sentence(named, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
 
     def height(some: Sequence[Item]) -> int:
         return sum(_height(item, column) for item in some) + letter
@@ -220,20 +220,20 @@ def _items(page: Page, language: str, room: tuple[int, int], column: int, letter
         if page.example and drawn is None:
             drawn, alone = strip(page.example, (room[0], room[1] - height(beside)), letter, language, theme, look, smallest), number > 0
     if drawn is not None:
-        items += [replace(heading, anew=alone and bool(items)), Figure(drawn, round(letter * 0.6))]
+        items += [replace(heading, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
     return [*items, *after]
 
 
 def _composed(items: Sequence[Item], column: int, theme: Theme) -> Image.Image:
     """Text and pictures below one another, as one picture of even width and height."""
-    align = "left" if sum(len(item.text) for item in items if isinstance(item, Block)) > 220 else "centre"
+    align = "left" if sum(len(item.text) for item in items if isinstance(item, TextBlock)) > 220 else "centre"
     parts: list[tuple[Image.Image, int, bool]] = []
-    for is_text, run in groupby(items, lambda item: isinstance(item, Block)):
+    for is_text, run in groupby(items, lambda item: isinstance(item, TextBlock)):
         if is_text:
-            texts = tuple(item for item in run if isinstance(item, Block))
+            texts = tuple(item for item in run if isinstance(item, TextBlock))
             parts.append((set_text(texts, column, align, theme), texts[-1].after, True))
         else:
-            parts += [(item.image, item.after, False) for item in run if isinstance(item, Figure)]
+            parts += [(item.image, item.after, False) for item in run if isinstance(item, PagePicture)]
     widest = max((image.width for image, _, _ in parts), default=2)
     height = sum(image.height + after for image, after, _ in parts) - (parts[-1][1] if parts else 0)
     sheet = Image.new("RGB", (widest + widest % 2, max(2, height + height % 2)), theme.background)

@@ -1,4 +1,4 @@
-"""How a trigger port is named: ``serial:/dev/ttyUSB0@115200``, ``parallel:0x378``, ``lsl:spanlab``, ``dry``; each with settings after commas."""
+"""Names of trigger ports: ``serial:/dev/ttyUSB0@115200``, ``parallel:0x378``, ``lsl:spanlab``, ``dry``; each with settings after commas."""
 
 from __future__ import annotations
 

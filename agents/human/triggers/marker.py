@@ -132,7 +132,7 @@ class Marker:
         at = None if sending.at is None else sending.at + clock
         delay = None if at is None or mark.since is None else (at - mark.since) * 1000.0
         if mark.is_for == "phase" and delay is not None:
-            self._sender.delays.append(delay)
+            self._sender.counts.delays.append(delay)
         record: dict[str, Any] = {
             "step": mark.step,
             "code": sending.code,

@@ -36,7 +36,7 @@ class Port(Protocol):
         ...
 
     def check(self) -> None:
-        """Whether the port is still there, as far as can be told without sending anything. Asked between trials, never between frames.
+        """Check that the port is still there, as far as can be told without sending anything. Asked between trials, never between frames.
 
         Raises
         ------

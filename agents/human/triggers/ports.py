@@ -87,7 +87,7 @@ def _reason(error: Exception) -> str:
 
 
 def _advice(device: str) -> str:
-    """What to do, with the ports that there are."""
+    """Return advice that names the ports that there are."""
     try:
         from serial.tools.list_ports import comports
 
@@ -220,7 +220,7 @@ class LslOutlet:
 
     @property
     def heard(self) -> bool:
-        """Whether somebody takes the stream at this moment."""
+        """True if somebody takes the stream at this moment."""
         return bool(self._outlet.have_consumers())
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import SpanLabError
@@ -55,8 +55,27 @@ class Sending:
 
     @property
     def settled(self) -> bool:
-        """Whether the code has been sent or lost."""
+        """True if the code has been sent or lost."""
         return self.at is not None or self.lost
+
+
+@dataclass(slots=True)
+class CodeCounts:
+    """Counts of codes for the record.
+
+    Attributes
+    ----------
+    sent, unsent : codes that the port has taken, and those that it has not
+    cut : pulses that the next code cut short
+    longest : the longest pulse (s)
+    delays : ms from flips to the codes that belong to them
+    """
+
+    sent: int = 0
+    unsent: int = 0
+    cut: int = 0
+    longest: float = 0.0
+    delays: list[float] = field(default_factory=list)
 
 
 class TriggerSender:
@@ -77,19 +96,15 @@ class TriggerSender:
         self.address = address
         self._say = say
         self.port: Port = open_port(address)
-        self._pulse = address.pulse_ms / 1000.0 if self.port.pulses else 0.0
         self._change = threading.Condition()
         self._waiting: deque[Sending] = deque()
         self._standing: Sending | None = None
-        self._ends = self._rests_until = 0.0
+        self._rests_until = 0.0
         self._open = True
         #: why the port takes no more codes; empty as long as it does
         self.lost = ""
         self._loss_reported = self._listened = False
-        self._sent = self._cut = self._unsent = 0
-        self._longest = 0.0
-        #: ms from flips to the codes that belong to them
-        self.delays: list[float] = []
+        self.counts = CodeCounts()
         self._test()
         self._thread = threading.Thread(target=self._work, name="triggers", daemon=True)
         self._thread.start()
@@ -109,6 +124,11 @@ class TriggerSender:
             raise SpanLabError(
                 f"the {self.port.name} does not take trigger codes ({error}), so nothing was begun; repair it, or rehearse with --triggers dry"
             ) from None
+
+    @property
+    def _pulse(self) -> float:
+        """Seconds for which a code stands on the line; 0 where the port has no pulses."""
+        return self.address.pulse_ms / 1000.0 if self.port.pulses else 0.0
 
     # -- sending ---------------------------------------------------------------------------------------------------------------------------------
 
@@ -141,22 +161,22 @@ class TriggerSender:
     def _put(self, sending: Sending) -> None:
         if self.lost:
             sending.lost = True
-            self._unsent += 1
+            self.counts.unsent += 1
             return
         before, self._standing = self._standing, None
         try:
             sending.stamp = self.port.write(sending.code)
         except PortLost as error:
             self.lost, sending.lost = str(error), True
-            self._unsent += 1
+            self.counts.unsent += 1
             return
         sending.at = time.perf_counter()
-        self._sent += 1
+        self.counts.sent += 1
         if before is not None and before.at is not None:
-            self._cut += 1
+            self.counts.cut += 1
             sending.over = before.code, sending.at - before.at
         if self._pulse:
-            self._standing, self._ends = sending, sending.at + self._pulse
+            self._standing = sending
 
     # -- the thread ------------------------------------------------------------------------------------------------------------------------------
 
@@ -170,8 +190,9 @@ class TriggerSender:
         while True:
             now = time.perf_counter()
             if self._standing is not None:
-                if now < self._ends:
-                    return self._ends - now
+                ends = (self._standing.at or now) + self._pulse
+                if now < ends:
+                    return ends - now
                 self._rest(self._standing)
             elif self._waiting:
                 left = max(self._rests_until, self._waiting[0].not_before) - now
@@ -191,7 +212,7 @@ class TriggerSender:
         now = time.perf_counter()
         self._rests_until = now + REST
         if standing.at is not None:
-            self._longest = max(self._longest, now - standing.at)
+            self.counts.longest = max(self.counts.longest, now - standing.at)
 
     # -- the port --------------------------------------------------------------------------------------------------------------------------------
 
@@ -203,7 +224,7 @@ class TriggerSender:
             self._say(f"The {self.port.name} takes no more trigger codes ({self.lost}). {then}")
 
     def need(self) -> None:
-        """Whether the port has taken every code, by what is known without asking it.
+        """Check that the port has taken every code, by what is known without asking it.
 
         Raises
         ------
@@ -221,7 +242,8 @@ class TriggerSender:
         self._look()
         if self.lost:
             self._loss_reported = True
-            missing = f"{self._unsent} of {self._sent + self._unsent} codes did not go out" if self._unsent else "all codes had gone out before"
+            sent, unsent = self.counts.sent, self.counts.unsent
+            missing = f"{unsent} of {sent + unsent} codes did not go out" if unsent else "all codes had gone out before"
             self._say(
                 f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished; the record tells which codes went out."
             )
@@ -242,7 +264,7 @@ class TriggerSender:
         self._listened = True
 
     def check(self) -> None:
-        """Whether the port is still there.
+        """Check that the port is still there.
 
         Raises
         ------
@@ -255,18 +277,20 @@ class TriggerSender:
     def facts(self) -> dict[str, Any]:
         """The port and how many codes were sent, cut or lost, fit for JSON. ``delay_ms``: from the time of a flip to the
         moment at which the port had taken its code."""
-        address = self.address
+        address, counts = self.address, self.counts
+        pulses = {"pulse_ms": address.pulse_ms, "longest_pulse_ms": round(counts.longest * 1000, 3), "cut_short": counts.cut} if self._pulse else {}
+        delays = {"median": round(statistics.median(counts.delays), 3), "longest": round(max(counts.delays), 3)} if counts.delays else {}
         return {
             "port": self.port.name,
             "kind": address.kind,
             **self.port.facts(),
-            **({"pulse_ms": address.pulse_ms, "longest_pulse_ms": round(self._longest * 1000, 3), "cut_short": self._cut} if self._pulse else {}),
+            **pulses,
             "test_code": address.test,
             "if_lost": address.lost,
             "lost": self.lost,
-            "sent": self._sent,
-            "not_sent": self._unsent,
-            "delay_ms": {"median": round(statistics.median(self.delays), 3), "longest": round(max(self.delays), 3)} if self.delays else {},
+            "sent": counts.sent,
+            "not_sent": counts.unsent,
+            "delay_ms": delays,
         }
 
     def close(self) -> None:

@@ -1,3 +1,4 @@
+from .checkpoint import Checkpoint as Checkpoint
 from .checkpoint import family_of as family_of
 from .checkpoint import load as load
 from .published import worm_tasks as worm_tasks

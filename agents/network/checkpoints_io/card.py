@@ -11,14 +11,21 @@ import torch
 from ..models import NoisyLstm
 from ..settings import WormSettings, heads_of
 from ..training.config import TrainingConfig
-from ..training.evaluation import Row, as_markdown
+from ..training.evaluation import ConditionAccuracy, as_markdown
 from ..training.state import TrainingState
 from .checkpoint import Checkpoint, TrainedOn, shipped
 from .files import write_atomically
 
 
 def write(
-    folder: Path, config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str
+    folder: Path,
+    config: TrainingConfig,
+    kept: Checkpoint,
+    rows: Sequence[ConditionAccuracy],
+    state: TrainingState,
+    times: Mapping[str, float],
+    why: str,
+    command: str,
 ) -> None:
     """Write ``NAME.md`` for people and ``NAME.json`` for programs."""
     trained = _trained(kept)
@@ -38,7 +45,9 @@ def write(
     write_atomically(folder / f"{config.name}.md", _text(config, kept, rows, state, times, why, command).encode("utf-8"))
 
 
-def _text(config: TrainingConfig, kept: Checkpoint, rows: Sequence[Row], state: TrainingState, times: Mapping[str, float], why: str, command: str) -> str:
+def _text(
+    config: TrainingConfig, kept: Checkpoint, rows: Sequence[ConditionAccuracy], state: TrainingState, times: Mapping[str, float], why: str, command: str
+) -> str:
     trained = _trained(kept)
     seen = ", ".join(f"{count:,} trials of {name} (from a pool of {_pool(config, name):,})" for name, count in trained.trials.items())
     reads = (
@@ -98,7 +107,7 @@ def _noise(kept: Checkpoint) -> str:
 
 
 def _stored(kept: Checkpoint) -> str:
-    """How its weights are kept."""
+    """Return how its weights are kept."""
     return "in half precision" if kept.store == "half" else "(its matrices as bytes with one scale for every 32 numbers, the rest in half precision)"
 
 
@@ -108,7 +117,7 @@ def _heads(kept: Checkpoint) -> str:
 
 
 def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
-    """What it makes of a frame."""
+    """Return what it makes of a frame."""
     model = config.model
     if not kept.network.seeing:
         return ""
@@ -125,7 +134,7 @@ def _eye(config: TrainingConfig, kept: Checkpoint) -> str:
 
 
 def wired(config: TrainingConfig) -> str:
-    """Where its weights started, and what was wired in before any training."""
+    """Return where its weights started, and what was wired in before any training."""
     model, taken = config.model, ""
     if config.start_from is not None:
         taken = f"Its weights start as those of the checkpoint `{Path(config.start_from).name}`; the log has its SHA-256. "
@@ -180,7 +189,7 @@ def _selected(config: TrainingConfig) -> str:
 
 
 def _recipe(config: TrainingConfig) -> str:
-    """How it was trained, by the names of the settings."""
+    """Return how it was trained, by the names of the settings."""
     by_phase = [Path(task.paradigm).stem for task in config.tasks if task.loss_over == "phases"]
     phases = f" The loss of {', '.join(by_phase)} is the mean over phases." if by_phase else ""
     return f"Loss {config.loss}, schedule {config.schedule}, validation {config.validation}, selection {config.selection}.{phases}"

@@ -20,7 +20,7 @@ from ....paradigms.word_vectors import DIMENSIONS
 from ..settings import CompactSettings, Settings, Task, WormSettings, tasks_from
 from .files import read_torch, write_atomically
 from .packed import pack, scales_needed, unpack
-from .published import NotPublishedError, Published, is_published, understand
+from .published import NotPublishedError, PublishedCheckpoint, is_published, understand
 
 if TYPE_CHECKING:
     from ..models import Network
@@ -35,7 +35,7 @@ _ENDINGS = (".pt", ".pth", ".ckpt")
 
 
 class TrainedOn(BaseModel):
-    """What a network was trained on."""
+    """Paradigms and levels that a network was trained on."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,7 +47,7 @@ class TrainedOn(BaseModel):
 
 
 class Vectors(BaseModel):
-    """Which vectors of words a network reads. Random ones are made again from their seed; those of a file are kept with the weights, as they were."""
+    """Vectors of words that a network reads. Random ones are made again from their seed; those of a file are kept with the weights, as they were."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -95,7 +95,7 @@ class Checkpoint:
     bytes: int
     trained: TrainedOn | None
     vectors: WordVectors | None = None
-    published: Published | None = None
+    published: PublishedCheckpoint | None = None
     store: Store = "half"
 
 
@@ -112,7 +112,7 @@ def family_of(name: str) -> list[str]:
 
 
 def member_for(name: str, tasks: Collection[str]) -> str:
-    """Which network a name stands for when it is given these tasks.
+    """Return which network a name stands for when it is given these tasks.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ _MAY_NAME = {
 
 
 class RefusedError(Exception):
-    """Why a file is not read, as the end of a sentence."""
+    """Raised when a file is not read; the message is the end of a sentence."""
 
 
 def write_atomically(path: Path, content: bytes | memoryview) -> None:
@@ -108,7 +108,7 @@ _ADVICE = "give a file that spanlab train or the WorM benchmark has written"
 
 
 def look_through(content: bytes, also: Collection[str] = ()) -> None:
-    """What a file that torch saved is made of, before anything is put together from it.
+    """Look through the parts of a file that torch saved, before anything is put together from it.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def look_through(content: bytes, also: Collection[str] = ()) -> None:
 
 
 def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
-    """Whether an archive holds no more than its size.
+    """Check that an archive holds no more than its size.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def check_archive(archive: zipfile.ZipFile, size: int, packed: int = 0) -> None:
 
 
 def _why_no_archive(content: bytes) -> str:
-    """Why a file that is not a zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
+    """Return why a file that is not a zip archive is none of PyTorch's: pickles are told from the rest, though neither is loaded."""
     if content[:1] != b"\x80":
         return _DAMAGED
     try:
@@ -180,7 +180,7 @@ def _is_number_type(name: str) -> bool:
 
 
 def _numbers() -> list[Any]:
-    """What numpy's numbers are put together from, under the names that older and newer numpy give it."""
+    """Return the functions that numpy's numbers are put together by, under the names that older and newer numpy give it."""
     import numpy as np
 
     scalar = np.float64(0).__reduce__()[0]  # type: ignore[index]

@@ -17,8 +17,8 @@ LIMITED = "limited"
 _WITH_NOISE = re.compile(r"(?P<name>.+)@(?P<noise>\d+(?:\.\d+)?)")
 
 
-class Limit(BaseModel):
-    """How much noise a network has in the tasks of a paradigm."""
+class NoiseLimit(BaseModel):
+    """Noise of a network in the tasks of a paradigm."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,10 +28,10 @@ class Limit(BaseModel):
     noise: Annotated[float, Field(ge=0)] = Field(description="standard deviation of what is added to the cell of every unit at each step")
 
 
-def limits() -> list[Limit]:
+def limits() -> list[NoiseLimit]:
     """The limits that ship, in the order of their file."""
     file = resources.files("spanlab.agents.network") / "checkpoints" / f"{LIMITED}.yaml"
-    return TypeAdapter(list[Limit]).validate_python(yaml_source.parse(file.read_text(encoding="utf-8"), f"{LIMITED}.yaml").data)
+    return TypeAdapter(list[NoiseLimit]).validate_python(yaml_source.parse(file.read_text(encoding="utf-8"), f"{LIMITED}.yaml").data)
 
 
 def name_and_noise(name: str) -> tuple[str, float | None]:
@@ -46,7 +46,7 @@ def name_and_noise(name: str) -> tuple[str, float | None]:
     return (found["name"], float(found["noise"])) if found else (name, None)
 
 
-def limit_for(tasks: Collection[str]) -> Limit:
+def limit_for(tasks: Collection[str]) -> NoiseLimit:
     """The limit that is used in these tasks.
 
     Raises

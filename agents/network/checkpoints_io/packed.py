@@ -37,7 +37,7 @@ def unpack(whole: Tensor, scale: Tensor) -> Tensor:
 
 
 def scales_needed(numbers: int) -> int:
-    """How many scales go with so many bytes."""
+    """Return how many scales go with so many bytes."""
     return -(-numbers // BLOCK)
 
 

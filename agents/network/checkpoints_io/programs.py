@@ -73,7 +73,7 @@ class Program:
 
 
 def is_program(path: Path) -> bool:
-    """Whether a file is a program, or means to be one."""
+    """Return whether a file is a program, or means to be one."""
     if path.suffix == ".pt2":
         return True
     if not path.is_file() or not zipfile.is_zipfile(path):
@@ -133,7 +133,7 @@ def _opened(kind: Literal["exported", "scripted"], content: bytes) -> Callable[.
 
 
 def _looked_through(content: bytes) -> Literal["exported", "scripted"]:
-    """Which kind of program a file holds, with everything in it looked at.
+    """Return which kind of program a file holds, with everything in it looked at.
 
     Raises
     ------

@@ -23,7 +23,7 @@ class NotPublishedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedCheckpoint:
     """A published checkpoint, understood.
 
     Parameters
@@ -57,11 +57,11 @@ def worm_tasks() -> dict[str, Task]:
 
 
 def is_published(data: Mapping[str, Any]) -> bool:
-    """Whether this is, or means to be, a checkpoint of the benchmark: with its keys, or only its weights."""
+    """Return whether this is, or means to be, a checkpoint of the benchmark: with its keys, or only its weights."""
     return isinstance(data.get("model_state_dict"), Mapping) or any(isinstance(key, str) and "CNN_Encoder." in key for key in data)
 
 
-def understand(data: Mapping[str, Any]) -> Published:
+def understand(data: Mapping[str, Any]) -> PublishedCheckpoint:
     """Settings, tasks and weights of a checkpoint.
 
     Shapes decide; where the configuration in the file says something else, that is noted.
@@ -91,7 +91,7 @@ def understand(data: Mapping[str, Any]) -> Published:
         notes.append(f"it has no head for {', '.join(missing)}")
     named = {_our_name(key, heads): tensor for key, tensor in weights.items()}
     named["task_embedding.weight"] = _rows(named.get("task_embedding.weight"), tasks)
-    return Published(settings, tasks, named, _facts(data, config or {}), tuple(notes))
+    return PublishedCheckpoint(settings, tasks, named, _facts(data, config or {}), tuple(notes))
 
 
 def _heads(weights: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
@@ -213,7 +213,7 @@ def _rows(embedding: Any, tasks: Mapping[str, Task]) -> Any:
 
 
 def _facts(data: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file says of its own making; anything but short texts and finite numbers is left out."""
+    """Return what the file says of its own making; anything but short texts and finite numbers is left out."""
     facts: dict[str, Any] = {}
     for name, value in (
         ("run", config.get("run_name")),

@@ -38,7 +38,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BatchPart:
     """The trials of one paradigm in a batch.
 
     Parameters
@@ -56,7 +56,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TrainingBatch:
     """Trials of several tasks, sorted by length, the longest first.
 
     Parameters
@@ -76,7 +76,7 @@ class Batch:
     numbers: np.ndarray
     tasks: list[str]
     groups: list[tuple[int, int, int]]
-    parts: list[Part]
+    parts: list[BatchPart]
 
 
 def assemble(
@@ -86,7 +86,7 @@ def assemble(
     grouped: bool = True,
     gradients: bool = True,
     by_phase: Collection[int] = (),
-) -> Batch:
+) -> TrainingBatch:
     """Put trials together.
 
     Parameters
@@ -133,13 +133,13 @@ def assemble(
             trial, step = np.nonzero(where)
             each = None if weights is None else weights[trial, step]
             wanted.append(Wanted(task, place[start + trial, step], own.targets[trial, step], each))
-        parts.append(Part(number, len(rows.tasks), count, tuple(wanted)))
+        parts.append(BatchPart(number, len(rows.tasks), count, tuple(wanted)))
     apart = take_apart(seen, gradients) if patches and len(seen) else None
-    return Batch(seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts)
+    return TrainingBatch(seen, apart, words.different(), table[order], [tasks[row] for row in order.tolist()], groups, parts)
 
 
 class _Distinct:
-    """What some trials show, each different thing once, numbered in the order in which they show it."""
+    """Things that some trials show, each different one once, numbered in the order in which they show it."""
 
     def __init__(self) -> None:
         self._tables: dict[int, tuple[np.ndarray, dict[int, int]]] = {}
@@ -174,7 +174,7 @@ Made = TypeVar("Made")
 
 
 def _nothing(*arguments: Any) -> None:
-    """What a process does first when nothing is to be prepared."""
+    """Do nothing: a process begins so when there is nothing to prepare."""
 
 
 class Ahead(Generic[Made]):
@@ -198,7 +198,7 @@ class Ahead(Generic[Made]):
         self._waiting: dict[int, Future[Made]] = {}
 
     def get(self, step: int, end: int) -> Made:
-        """What a step needs; that of the steps after it, up to ``end``, is begun."""
+        """Return what a step needs; that of the steps after it, up to ``end``, is begun."""
         for later in range(step, min(step + self._ahead, end)):
             if later not in self._waiting:
                 self._waiting[later] = self._pool.submit(self._make, later)

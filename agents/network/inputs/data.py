@@ -22,7 +22,7 @@ _RENDERED_TOGETHER = 200
 
 
 @dataclass(slots=True)
-class Block:
+class TrialBlock:
     """Trials of one combination of factor levels.
 
     Parameters
@@ -53,7 +53,7 @@ class Rows(NamedTuple):
     Parameters
     ----------
     tasks : row of the task embedding of each
-    frames, lengths, trained, targets, phases : as in :class:`Block`
+    frames, lengths, trained, targets, phases : as in :class:`TrialBlock`
     """
 
     tasks: list[str]
@@ -65,7 +65,8 @@ class Rows(NamedTuple):
 
 
 def phase_weights(trained: np.ndarray, phases: np.ndarray) -> np.ndarray:
-    """What each step counts if the loss is the mean over phases of their mean losses: float32 (trials, steps), with a sum of as many as are trained."""
+    """Return the weight of each step if the loss is the mean over phases of their mean losses: float32 (trials, steps), with a sum of as many as are
+    trained."""
     counts = np.bincount(phases[trained])
     there = np.flatnonzero(counts)
     each = np.zeros(max(1, int(phases.max(initial=0)) + 1), np.float32)
@@ -80,7 +81,7 @@ class Pool:
     paradigm: Paradigm
     view: NetworkView
     loss: Loss
-    blocks: list[Block]
+    blocks: list[TrialBlock]
     store: Store
 
     @property
@@ -216,7 +217,7 @@ def pool_of(paradigm: Paradigm, store: Store, combinations: Sequence[dict[str, A
         questions = [trial.labels.questions for trial in own] if keep else []
         steps = int(lengths.max())
         phases = _phases(own, steps, numbers)
-        blocks.append(Block(levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, steps, view, loss), phases, questions))
+        blocks.append(TrialBlock(levels, own[0].task, _frames(own, lengths), lengths, *_labels(own, steps, view, loss), phases, questions))
     return Pool(paradigm, view, loss, blocks, store)
 
 
@@ -231,7 +232,7 @@ def _frames(trials: Sequence[Compiled], lengths: np.ndarray) -> np.ndarray:
 
 
 def _labels(trials: Sequence[Compiled], steps: int, view: NetworkView, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-    """Which steps are trained, and towards what."""
+    """Return which steps are trained, and their targets."""
     trained = np.zeros((len(trials), steps), bool)
     targets = np.zeros((*trained.shape, view.head), bool) if loss == "outputs" else np.full(trained.shape, view.filler, np.int64)
     for row, trial in enumerate(trials):

@@ -14,7 +14,7 @@ from ..settings import FRAME
 _CHUNK = 4096
 
 
-class FrameStore:
+class NetworkFrames:
     """32 × 32 frames as uint8, each different one kept once and addressed by its number."""
 
     def __init__(self) -> None:

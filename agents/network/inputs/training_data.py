@@ -1,4 +1,4 @@
-"""What a network is trained on: the trials of all paradigms and splits, with the frames and the words that they show."""
+"""Training data: the trials of all paradigms and splits, with the frames and the words that they show."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ....core.errors import SpanLabError
 from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors, with_streams
 from ..settings import Task, heads_of, reading, task_seen_in
 from ..training.config import TaskConfig, TrainingConfig
-from .batches import Batch, assemble
+from .batches import TrainingBatch, assemble
 from .data import Compiled, Pool, Split, compile_all, indices_at, pool_of, rows_of, task_of, view_of
-from .frames import FrameStore
+from .frames import NetworkFrames
 from .words import Store, WordStore
 
 #: Trials that a process compiles before it hands them over.
@@ -66,7 +66,7 @@ class TrainingData:
         self.tested = self._tested()
         heads_of(self.tasks)
         self.reading = set(reading(self.tasks))
-        self.frames, self.words = FrameStore(), WordStore()
+        self.frames, self.words = NetworkFrames(), WordStore()
         self.pools: dict[Split, list[Pool]] = {}
         self._check_vectors()
 
@@ -82,7 +82,7 @@ class TrainingData:
             raise SpanLabError(f"there is no file of word vectors at {source}; give a word2vec or GloVe file, or leave out 'vectors' for random ones")
 
     def _tested(self) -> list[tuple[Paradigm, Mapping[str, Any]]]:
-        """What is tested: the paradigms that the config names for it, or else those that are trained, with the levels that were held out."""
+        """Return the paradigms to be tested: those that the config names for it, or else those that are trained, with the levels that were held out."""
         if not self.config.test:
             return [(paradigm, levels_tested(paradigm, task)) for paradigm, task in zip(self.paradigms, self.config.tasks, strict=True)]
         found: list[tuple[Paradigm, Mapping[str, Any]]] = []
@@ -97,7 +97,7 @@ class TrainingData:
         return found
 
     def held_out(self, paradigm: Paradigm, levels: Mapping[str, Any]) -> bool:
-        """Whether a paradigm was not trained with these levels."""
+        """Return whether a paradigm was not trained with these levels."""
         trained = [task for other, task in zip(self.paradigms, self.config.tasks, strict=True) if other.name == paradigm.name]
         return bool(trained) and all(
             any(name in levels and levels[name] in as_list(held) for name, held in task.hold_out.items())
@@ -107,12 +107,12 @@ class TrainingData:
 
     @property
     def train_trials(self) -> list[int]:
-        """How many different trials of each paradigm are trained on."""
+        """Number of different trials of each paradigm that are trained on."""
         return [self.config.train_trials or task.train_trials for task in self.config.tasks]
 
     @property
     def sizes(self) -> dict[Split, list[int]]:
-        """How many trials of each paradigm each split has, of those that are compiled before the first step."""
+        """Number of trials of each paradigm in each split, of those that are compiled before the first step."""
         check = self.config.check
         combinations = [len(paradigm.combinations(factors)) for paradigm, factors in zip(self.paradigms, self.factors, strict=True)]
         tested = [len(paradigm.combinations(factors)) for paradigm, factors in self.tested]
@@ -185,10 +185,10 @@ class TrainingData:
                     advance(len(compiled))
                 yield found
 
-    def batch(self, step: int, share: tuple[int, int], patches: bool, grouped: bool) -> Batch:
+    def batch(self, step: int, share: tuple[int, int], patches: bool, grouped: bool) -> TrainingBatch:
         """The trials of one step of training: a function of the config and the number of the step."""
         config, chosen = self.config, []
-        fresh = FrameStore(), WordStore(self.words.vectors)
+        fresh = NetworkFrames(), WordStore(self.words.vectors)
         for number, (paradigm, task, trials) in enumerate(zip(self.paradigms, config.tasks, self.train_trials, strict=True)):
             if step < task.from_step:
                 continue
@@ -256,7 +256,7 @@ _HERE: list[TrainingData] = []
 
 
 def begin_process(config: TrainingConfig) -> None:
-    """What a process does first that compiles trials."""
+    """Prepare a process that compiles trials."""
     _HERE[:] = [TrainingData(config)]
     if config.compile == "meanwhile" and _HERE[0].reading:
         _HERE[0]._read_vectors()
@@ -267,12 +267,12 @@ def compile_piece(split: Split, number: int, start: int, count: int) -> tuple[li
     training_data = _HERE[0]
     paradigm, factors = training_data.tested[number] if split == "test" else (training_data.paradigms[number], training_data.factors[number])
     words = view_of(paradigm).input == "vectors"
-    store = WordStore() if words else FrameStore()
+    store = WordStore() if words else NetworkFrames()
     planned = plan_dataset(paradigm, training_data.config.seed, split, count, factors, start=start)
     compiled = compile_all(paradigm, store, planned, training_data.config.generator)
     return compiled, store.words if isinstance(store, WordStore) else store.frames()
 
 
-def batch_in_process(step: int, share: tuple[int, int], patches: bool, grouped: bool) -> Batch:
+def batch_in_process(step: int, share: tuple[int, int], patches: bool, grouped: bool) -> TrainingBatch:
     """The trials of one step, compiled in another process."""
     return _HERE[0].batch(step, share, patches, grouped)

@@ -13,7 +13,7 @@ from ....stimuli import Stimulus
 
 
 class Store(Protocol):
-    """What networks take in, each thing kept once and addressed by its number."""
+    """Inputs of networks, each kept once and addressed by its number."""
 
     def add(self, stimuli: Sequence[Stimulus]) -> np.ndarray:
         """Keep what is new; returns numbers, int64 (n,)."""

@@ -67,7 +67,7 @@ def build(settings: CompactSettings | WormSettings, tasks: Mapping[str, Task], s
 
 
 def check_architecture(settings: CompactSettings | WormSettings) -> None:
-    """Whether sizes, architecture and its options go together, whatever the tasks.
+    """Check that sizes, architecture and its options go together, whatever the tasks.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def _decomposed(matrix: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class CompactEye(nn.Module):
-    """What is made of a frame before anything is remembered.
+    """Encoder of frames, before anything is remembered.
 
     A summary of the whole frame comes from the retina. Beside it, one set of convolutional filters reads every window of the frame, and the whole frame at
     low resolution: the kernels are as large as a window and move by whole windows, and windows keep their order, so that positions are kept. As the
@@ -105,7 +105,7 @@ class CompactEye(nn.Module):
 
 
 class CompactReader(nn.Module):
-    """What is made of a word before anything is remembered: its vector in the terms of the eye, as a thing seen, as a summary, and as the kind of thing.
+    """Encoder of words, before anything is remembered: its vector in the terms of the eye, as a thing seen, as a summary, and as the kind of thing.
 
     There are no windows to look into.
     """
@@ -243,7 +243,7 @@ class CompactNetwork(Network):
 
 
 def _windows_at(place: Place, windows: int) -> Tensor:
-    """How much of each window, row by row, a part of the screen covers."""
+    """Return how much of each window, row by row, a part of the screen covers."""
     edges = torch.arange(windows) / windows
     left, top, right, bottom = place
     across, down = (((edges + 1 / windows).clamp(max=high) - edges.clamp(min=low)).clamp(min=0) * windows for low, high in ((left, right), (top, bottom)))

@@ -1,4 +1,4 @@
-"""What is made of one step before anything is remembered: of a frame by an eye, of the vector of a word by a reader."""
+"""Encoders of one step, before anything is remembered: an eye for frames, a reader for the vectors of words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....paradigms.word_vectors import DIMENSIONS
 
 
 class Seen(NamedTuple):
-    """What an encoder makes of frames or words.
+    """Encoded frames or words.
 
     Every frame is looked at once and addressed by its number afterwards, however often it is shown, in whichever trials.
 

@@ -1,4 +1,4 @@
-"""What answers: one linear head per name, which several tasks may share."""
+"""Heads, which answer: one linear head per name, which several tasks may share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What remembers: one small registered class per architecture. Here are the recurrent cells, and a transformer encoder that cannot
+"""Memories: one small registered class per architecture. Here are the recurrent cells, and a transformer encoder that cannot
 look ahead: at each step it attends to that step and the earlier ones."""
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class StepMemory(Memory):
     """The base of memories that are defined by one step: what comes in and what was held make what is held, which also goes out."""
 
     def step(self, incoming: Tensor, held: Tensor) -> Tensor:
-        """What is held after a step: (batch, hidden), from what comes in (batch, inputs) and what was held before (batch, hidden)."""
+        """Return the state after a step: (batch, hidden), from what comes in (batch, inputs) and what was held before (batch, hidden)."""
         raise NotImplementedError
 
     @override

@@ -1,4 +1,4 @@
-"""What every network is: an encoder, the name of the task, a memory, and heads."""
+"""The parts of every network: an encoder, the name of the task, a memory, and heads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOGETHER = 256
 
 
 class Passage(NamedTuple):
-    """What comes of going through steps.
+    """Result of a passage through steps.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Network(nn.Module):
 
     @property
     def seeing(self) -> bool:
-        """Whether there are tasks in which frames are seen."""
+        """True if there are tasks in which frames are seen."""
         return len(self.reading) < len(self.tasks)
 
     @property
@@ -76,7 +76,7 @@ class Network(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def see(self, frames: Tensor) -> Seen:
-        """What the eye makes of frames, uint8 (n, 32, 32, 3), or the reader of vectors, float32 (n, 300)."""
+        """Encode frames by the eye, uint8 (n, 32, 32, 3), or the reader of vectors, float32 (n, 300)."""
         encoder = self.eye if frames.dtype == torch.uint8 else self.reader
         if torch.is_grad_enabled() or len(frames) <= _TOGETHER:
             return encoder(frames)
@@ -107,7 +107,7 @@ class Network(nn.Module):
         return self.memory(torch.cat(parts, -1), self.initial(batch) if state is None else state)
 
     def features(self, hidden: Tensor, seen: Seen) -> Tensor:
-        """What the linear heads read (..., features) of hidden states (..., hidden) and what is seen at the same steps."""
+        """Return the input of the linear heads (..., features) of hidden states (..., hidden) and what is seen at the same steps."""
         return hidden
 
     def answer(self, hidden: Tensor, seen: Seen, task: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which small parts of frames are the same: what a convolution makes of equal surroundings is equal, so that each different one needs to be looked at once.
+"""Small parts of frames that are the same: what a convolution makes of equal surroundings is equal, so that each different one needs to be looked at once.
 
 Frames of experiments repeat themselves: a grid has the same corners everywhere, most of an array of bars is empty, and a display changes little from step to
 step. In a joint batch of all tasks of the benchmark, the different surroundings are about a tenth, two fifths and three quarters of the places that the
@@ -17,7 +17,7 @@ from ..settings import FRAME
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What each different surrounding is made of.
+    """Parts of each different surrounding.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Patches:
 
     @property
     def places(self) -> tuple[int, int, int, int]:
-        """How many different surroundings each convolution goes over."""
+        """Number of different surroundings that each convolution goes over."""
         return len(self.pixels), len(self.second.parts), len(self.third.parts), len(self.fourth.parts)
 
 

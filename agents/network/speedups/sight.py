@@ -22,26 +22,26 @@ _TOGETHER = 96
 
 
 def by_patches(network: Network, device: torch.device) -> bool:
-    """Whether this network looks at frames part by part: the published eye does on a processor. A GPU is faster with whole frames."""
+    """Return whether this network looks at frames part by part: the published eye does on a processor. A GPU is faster with whole frames."""
     return network.seeing and isinstance(network.eye, WormEye) and device.type == "cpu"
 
 
 def see_frames(network: Network, frames: Tensor) -> Seen:
-    """What the eye makes of frames, uint8 (n, 32, 32, 3); in chunks that fit into the caches of a processor."""
+    """Encode frames by the eye, uint8 (n, 32, 32, 3); in chunks that fit into the caches of a processor."""
     if len(frames) <= _TOGETHER or frames.device.type != "cpu":
         return network.see(frames)
     return Seen.joined([network.see(part) for part in frames.split(_TOGETHER)])
 
 
 def looked_at(network: Network, frames: np.ndarray) -> Seen:
-    """What a network on a processor makes of different frames, uint8 (n, 32, 32, 3), or of vectors of words, float32 (n, 300), the faster way."""
+    """Encode, on a processor, different frames, uint8 (n, 32, 32, 3), or of vectors of words, float32 (n, 300), the faster way."""
     if frames.dtype == np.uint8 and by_patches(network, torch.device("cpu")):
         return see_patches(network, take_apart(frames, gradients=torch.is_grad_enabled()))
     return see_frames(network, torch.from_numpy(frames))
 
 
 def see_patches(network: Network, patches: Patches) -> Seen:
-    """What the published eye makes of frames that were taken apart."""
+    """Encode frames that were taken apart by the published eye."""
     eye = network.eye
     assert isinstance(eye, WormEye)
     first, second, third, fourth = (layer for layer in eye.layers if isinstance(layer, nn.Conv2d))

@@ -23,7 +23,7 @@ State = Literal["done", "failed", "under way", "begun", "waiting"]
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """How far a run is.
+    """Progress of a run.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _trained(folder: Path) -> str:
 
 
 def status(folder: Path) -> list[RunStatus]:
-    """How far every run of a sweep is.
+    """Return how far every run of a sweep is.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class SweepConfig(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SweepRun:
     """One run of a sweep.
 
     Parameters
@@ -67,7 +67,7 @@ class Sweep:
     """A sweep: what it was asked to be, and its runs."""
 
     config: SweepConfig
-    runs: tuple[Run, ...]
+    runs: tuple[SweepRun, ...]
 
     @property
     def hash(self) -> str:
@@ -113,7 +113,7 @@ def read_sweep(name: str | Path) -> Sweep:
     for number, values in enumerate(itertools.product(*config.grid.values()), start=1):
         chosen = dict(zip(config.grid, values, strict=True))
         id_ = "-".join([f"{number:0{len(str(many))}d}", *(_slug(value) for key, value in chosen.items() if len(config.grid[key]) > 1)])[:80].rstrip("-.")
-        runs.append(Run(id_, chosen, _config(whole, config, chosen, f"run {number} ({_format_values(chosen)}) of {path}", number, many)))
+        runs.append(SweepRun(id_, chosen, _config(whole, config, chosen, f"run {number} ({_format_values(chosen)}) of {path}", number, many)))
     return Sweep(config, tuple(runs))
 
 
@@ -148,7 +148,7 @@ def write_sweep(folder: Path, sweep: Sweep) -> None:
 
 
 def read_folder(folder: Path) -> dict[str, Any]:
-    """What ``sweep.json`` of a folder says.
+    """Return what ``sweep.json`` of a folder says.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What came of a sweep: a table of its runs, and comparisons of architectures by equal capacity and by equal numbers of parameters.
+"""Results of a sweep: a table of its runs, and comparisons of architectures by equal capacity and by equal numbers of parameters.
 
 Among runs that differ in anything else (learning rate, batch, seed), the one with the highest validation accuracy stands for its network: test accuracy chooses
 nothing.

@@ -24,7 +24,7 @@ def write(log: Path, figure: Path) -> None:
 
 
 def _points(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a line of the log says of each task, and of their mean."""
+    """Return what a line of the log says of each task, and of their mean."""
     kind = {"train": "training", "validation": "validation"}.get(entry["event"])
     if kind is None:
         return []

@@ -1,4 +1,4 @@
-"""Where and how exactly to compute: Lightning Fabric knows devices, precision and several processes; this says it in the words of a config."""
+"""Devices and precision: Lightning Fabric knows devices, precision and several processes; this says it in the words of a config."""
 
 from __future__ import annotations
 

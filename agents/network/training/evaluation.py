@@ -1,4 +1,4 @@
-"""How well a network does on trials that it was not trained on, beside what guessing gives."""
+"""Accuracy of a network on trials that it was not trained on, beside what guessing gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..inputs.batches import assemble
-from ..inputs.data import Block, Pool, phase_weights
+from ..inputs.data import Pool, TrialBlock, phase_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +25,7 @@ _PUBLISHED_BATCH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ConditionAccuracy:
     """Accuracy in one combination of factor levels.
 
     Parameters
@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What came of a pool of trials.
+    """Results on a pool of trials.
 
     Parameters
     ----------
@@ -70,18 +70,18 @@ class Examined:
     accuracy : share of the steps in the loss that is right (of several outputs: share of outputs), mean over batches of ten trials, as published
     """
 
-    rows: list[Row]
+    rows: list[ConditionAccuracy]
     loss: float
     accuracy: float
 
 
-def evaluate(network: Network, pool: Pool, training: Pool | None = None) -> list[Row]:
+def evaluate(network: Network, pool: Pool, training: Pool | None = None) -> list[ConditionAccuracy]:
     """Accuracy for each combination of factor levels of a pool that kept its questions; see :func:`examine`."""
     return examine(network, pool, training).rows
 
 
 def examine(network: Network, pool: Pool, training: Pool | None = None, held_out: Callable[[dict[str, Any]], bool] = lambda levels: False) -> Examined:
-    """How well a network does on a pool that kept its questions.
+    """Examine a network on a pool that kept its questions.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def examine(network: Network, pool: Pool, training: Pool | None = None, held_out
 
 def rows_of_outputs(
     logits: np.ndarray, pool: Pool, training: Pool | None = None, held_out: Callable[[dict[str, Any]], bool] = lambda levels: False
-) -> list[Row]:
+) -> list[ConditionAccuracy]:
     """Accuracy of outputs, float32 (trials, steps, head), for each combination of factor levels; see :func:`examine`."""
     guesses = {} if training is None else {tuple(block.levels.items()): frequencies(block, training.view.head) for block in training.blocks}
     overall = np.mean(list(guesses.values()), axis=0) if guesses else None
@@ -157,8 +157,8 @@ def _published(logits: np.ndarray, pool: Pool, trials: np.ndarray) -> tuple[floa
     return loss, float(right.float().mean())
 
 
-def frequencies(block: Block, head: int, by_phase: bool = False) -> np.ndarray:
-    """How often each output was wanted: (head,) numbers from 0 to 1; ``by_phase`` as a mean over phases."""
+def frequencies(block: TrialBlock, head: int, by_phase: bool = False) -> np.ndarray:
+    """Return how often each output was wanted: (head,) numbers from 0 to 1; ``by_phase`` as a mean over phases."""
     wanted = block.targets[block.trained]
     weights = phase_weights(block.trained, block.phases)[block.trained] if by_phase else None
     if wanted.ndim == 2:
@@ -166,7 +166,7 @@ def frequencies(block: Block, head: int, by_phase: bool = False) -> np.ndarray:
     return np.bincount(wanted, weights, minlength=head)[:head] / max(1, len(wanted))
 
 
-def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None, held_out: bool) -> Row:
+def _row(pool: Pool, block: TrialBlock, logits: np.ndarray, guess: np.ndarray | None, held_out: bool) -> ConditionAccuracy:
     view = pool.view
     everywhere = view.readout == "all_classes"
     right: list[float] = []
@@ -189,7 +189,7 @@ def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None,
         if blind_scores:
             blind.append(float(np.mean(blind_scores)))
     se = float(np.std(right, ddof=1) / np.sqrt(len(right))) if len(right) > 1 else float("nan")
-    return Row(
+    return ConditionAccuracy(
         paradigm=pool.paradigm.name,
         levels=dict(block.levels),
         trials=len(right),
@@ -203,16 +203,16 @@ def _row(pool: Pool, block: Block, logits: np.ndarray, guess: np.ndarray | None,
 
 
 def scored(kind: Any, answer: Any, correct: Any) -> list[bool]:
-    """Whether each asked item was right; intrusions are not items."""
+    """Return whether each asked item was right; intrusions are not items."""
     return [score.correct for score in kind.score(answer, correct) if score.correct_answer is not None]
 
 
-def mean_accuracy(rows: Sequence[Row]) -> float:
+def mean_accuracy(rows: Sequence[ConditionAccuracy]) -> float:
     """Mean over combinations of factor levels."""
     return float(np.mean([row.accuracy for row in rows]))
 
 
-def gained(rows: Sequence[Row]) -> float:
+def gained(rows: Sequence[ConditionAccuracy]) -> float:
     """Mean over combinations of the share of what can be gained over the best blind guess (over chance, where that is not known)."""
     shares = []
     for row in rows:
@@ -221,7 +221,7 @@ def gained(rows: Sequence[Row]) -> float:
     return float(np.mean(shares))
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Sequence[ConditionAccuracy]) -> str:
     """A table per paradigm; levels that were kept from training have a star. What was not measured has no column."""
     return "\n\n".join(_table([row for row in rows if row.paradigm == paradigm]) for paradigm in dict.fromkeys(row.paradigm for row in rows))
 
@@ -233,7 +233,7 @@ _COLUMNS = (
 )
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[ConditionAccuracy]) -> str:
     """The table of a paradigm, with the mean over combinations of levels in its last line."""
     names = list(rows[0].levels) or ["condition"]
     columns = [column for column in _COLUMNS if getattr(rows[0], column[0]) is not None]

@@ -13,13 +13,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import TrainingProgress as Bar
 
 from ....core.errors import SpanLabError
 from ..checkpoints_io.files import write_atomically
 
 
-class Journal:
+class TrainingJournal:
     """``NAME.log.jsonl``: one JSON object a line, each with its ``event`` and ``step``.
 
     With ``keep_until`` an earlier log goes on after that step: later lines, written before an interruption, are dropped, since they come again.
@@ -81,7 +81,7 @@ def _lines_until(path: Path, step: int) -> list[str]:
     return kept
 
 
-class Progress:
+class TrainingProgress:
     """Progress bars on the terminal, or nothing."""
 
     def __init__(self, shown: bool) -> None:
@@ -96,7 +96,7 @@ class Progress:
         self._bar = Bar(*columns, console=Console(stderr=True), disable=not shown)
         self._current: Any = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> TrainingProgress:
         self._bar.start()
         return self
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import override
 
-from ..inputs.batches import Batch
+from ..inputs.batches import TrainingBatch
 from ..inputs.data import Loss
 from ..models import Network, Seen
 from ..speedups.patches import Patches
@@ -35,7 +35,7 @@ class Loaded:
     numbers_of_parts: list[int]
 
 
-def load(batch: Batch, device: torch.device) -> Loaded:
+def load(batch: TrainingBatch, device: torch.device) -> Loaded:
     """Bring a batch to a device."""
 
     def to_device(array: np.ndarray) -> Tensor:
@@ -133,7 +133,7 @@ def summed(outputs: Tensor, targets: Tensor, kind: Loss, weights: Tensor | None 
 
 
 def accuracy(outputs: Tensor, targets: Tensor, kind: Loss) -> Tensor:
-    """How many answers are right; of several wanted outputs, the share of them among as many highest ones."""
+    """Return how many answers are right; of several wanted outputs, the share of them among as many highest ones."""
     if kind == "classes":
         return (outputs.argmax(1) == targets).float().sum()
     if outputs.shape[1] == 1:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ....core.errors import SpanLabError
-from ..inputs.batches import Batch
+from ..inputs.batches import TrainingBatch
 from ..inputs.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ class Recent:
 
     def __init__(self, training_data: TrainingData, fabric: Fabric) -> None:
         self._training_data, self._fabric = training_data, fabric
-        self._steps: list[tuple[Batch, torch.Tensor, torch.Tensor]] = []
+        self._steps: list[tuple[TrainingBatch, torch.Tensor, torch.Tensor]] = []
 
-    def add(self, batch: Batch, losses: torch.Tensor, right: torch.Tensor, step: int) -> None:
+    def add(self, batch: TrainingBatch, losses: torch.Tensor, right: torch.Tensor, step: int) -> None:
         """Keep what came of a step; where looking costs no waiting, see that its losses are finite."""
         self._steps.append((batch, losses, right))
         if self._fabric.device.type == "cpu":
@@ -44,7 +44,7 @@ class Recent:
         """
         self._look(self._steps, step)
 
-    def _look(self, steps: list[tuple[Batch, torch.Tensor, torch.Tensor]], step: int) -> None:
+    def _look(self, steps: list[tuple[TrainingBatch, torch.Tensor, torch.Tensor]], step: int) -> None:
         for batch, losses, _ in steps:
             if not bool(torch.isfinite(losses).all()):
                 worst = batch.parts[int((~torch.isfinite(losses)).nonzero()[0])]

@@ -24,7 +24,7 @@ from ....paradigms.network_view import classes_of, is_model_step
 from ....stimuli import CANVAS
 from ..checkpoints_io import card, checkpoint
 from ..checkpoints_io.files import remove_leftovers
-from ..inputs.batches import Ahead, Batch
+from ..inputs.batches import Ahead, TrainingBatch
 from ..inputs.data import Pool
 from ..inputs.training_data import TrainingData, batch_in_process, begin_process
 from ..models import Network, build
@@ -35,8 +35,8 @@ from ..speedups.sight import by_patches
 from . import curves
 from .config import TrainingConfig
 from .devices import fabric_for
-from .evaluation import Row, frequencies
-from .journal import Journal, Progress
+from .evaluation import ConditionAccuracy, frequencies
+from .journal import TrainingJournal, TrainingProgress
 from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
 from .recent import Recent
 from .state import TrainingState, config_of_state, read_state, write_state
@@ -60,7 +60,7 @@ VERDICTS = (
 
 
 def check_lengths(network: Network, training_data: TrainingData) -> None:
-    """Whether trials of all levels that are trained and tested are short enough for a network that has a limit.
+    """Check that trials of all levels that are trained and tested are short enough for a network that has a limit.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def begin(network: Network, training_data: TrainingData) -> None:
 
 
 def places_of(network: Network, training_data: TrainingData) -> dict[str, dict[int, Place]]:
-    """Where the answers of each head are on the screen, if they are places and one of them is chosen."""
+    """Return where the answers of each head are on the screen, if they are places and one of them is chosen."""
     found: dict[str, dict[int, Place]] = {}
     for pool in training_data.pools["validation"]:
         for block in pool.blocks if pool.loss == "classes" and pool.view.head > 1 else ():
@@ -155,7 +155,7 @@ _LOG_EVERY = 50
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """What a finished training run left.
+    """Results of a finished training run.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class TrainingResult:
     """
 
     checkpoint: Path
-    rows: tuple[Row, ...]
+    rows: tuple[ConditionAccuracy, ...]
     steps: int
     wall_s: float
     cpu_s: float
@@ -205,8 +205,8 @@ class Run:
         # Processes that only help write nothing.
         log = folder / f"{config.name}.log.jsonl" if self.first else Path(os.devnull)
         tensorboard = folder / "tensorboard" if config.tensorboard and self.first else None
-        self.journal = Journal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard) if self.first else None
-        self.progress = Progress(progress and self.first)
+        self.journal = TrainingJournal(log, keep_until=self.state.step if resume else None, tensorboard=tensorboard) if self.first else None
+        self.progress = TrainingProgress(progress and self.first)
 
     def close(self) -> None:
         if self.journal is not None:
@@ -285,11 +285,11 @@ class Run:
             **self._times(),
         )
 
-    def _batches(self) -> Ahead[Batch]:
+    def _batches(self) -> Ahead[TrainingBatch]:
         """The batches of the steps, each made while the one before is learned from."""
         config, arguments = self.config, ((self.fabric.global_rank, self.fabric.world_size), self.patches, self.device.type == "cpu")
         if config.compile == "meanwhile" and config.workers:
-            make: Callable[[int], Batch] = partial(_in_process, arguments)
+            make: Callable[[int], TrainingBatch] = partial(_in_process, arguments)
             return Ahead(make, config.workers, begin_process, (config,))
         return Ahead(lambda step: self.training_data.batch(step, *arguments))
 
@@ -329,10 +329,10 @@ class Run:
         return SpanLabError(f"training was interrupted at step {step}; the same command with --resume continues from step {saved}")
 
     def _agreed(self, mine: bool) -> bool:
-        """What the first process thinks."""
+        """Return what the first process thinks."""
         return mine if self.fabric.world_size == 1 else bool(self.fabric.broadcast(mine))
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, batch: TrainingBatch) -> None:
         config, step = self.config, self.state.step
         # Random numbers of a step depend on its number alone, so that a resumed run has the same.
         torch.manual_seed(int(stream("training", config.seed, f"step:{step}:{self.fabric.global_rank}").randint(2**31)))
@@ -403,5 +403,5 @@ class Run:
         return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1)}
 
 
-def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> Batch:
+def _in_process(arguments: tuple[tuple[int, int], bool, bool], step: int) -> TrainingBatch:
     return batch_in_process(step, *arguments)

@@ -19,7 +19,7 @@ FORMAT = "spanlab training state"
 
 @dataclass(slots=True)
 class TrainingState:
-    """Where a run is. Which trials come next, the random numbers of a step, and the learning rate (save on a plateau) follow from the number of the step.
+    """State of a run. Which trials come next, the random numbers of a step, and the learning rate (save on a plateau) follow from the number of the step.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far a network gets before it is trained: the best linear read-out of what its starting weights make of a trial."""
+"""Accuracy of a network before it is trained: the best linear read-out of what its starting weights make of a trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..inputs.training_data import TrainingData
 from ..models import Network, Seen, build
 from ..settings import CompactSettings
 from .config import TrainingConfig
-from .evaluation import Row, outputs_of, rows_of_outputs
+from .evaluation import ConditionAccuracy, outputs_of, rows_of_outputs
 from .learning import summed
 from .run import begin
 
@@ -25,7 +25,7 @@ PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class BeforeTraining:
     """Accuracy before training in one combination of factor levels.
 
     Parameters
@@ -42,8 +42,8 @@ class Before:
     unweighted: float | None
 
 
-def before_training(config: TrainingConfig, fitted_on: int = FITTED_ON) -> list[Before]:
-    """What can be read out of a network before its first step, by paradigm and combination of factor levels.
+def before_training(config: TrainingConfig, fitted_on: int = FITTED_ON) -> list[BeforeTraining]:
+    """Return what can be read out of a network before its first step, by paradigm and combination of factor levels.
 
     A read-out is fitted for each paradigm and task alone, so that it is at least as good as one that serves several. It is a logistic regression on what the
     heads of the network read. Fitting, the choice of the penalty and the score have separate trials. Weights that the run takes over from another network
@@ -60,7 +60,7 @@ def before_training(config: TrainingConfig, fitted_on: int = FITTED_ON) -> list[
     ]
     data = TrainingData(config.model_copy(update={"tasks": more, "train_trials": None, "compile": "ahead"}))
     data.prepare(lambda count: None)
-    found: list[Before] = []
+    found: list[BeforeTraining] = []
     for train, validation, test in zip(data.pools["train"], data.pools["validation"], data.pools["test"], strict=True):
         for task in dict.fromkeys(block.task for block in test.blocks):
             found += _before(network, *(_of_task(pool, task) for pool in (train, validation, test)))
@@ -71,7 +71,7 @@ def _of_task(pool: Pool, task: str) -> Pool:
     return replace(pool, blocks=[block for block in pool.blocks if block.task == task])
 
 
-def _before(network: Network, train: Pool, validation: Pool, test: Pool) -> list[Before]:
+def _before(network: Network, train: Pool, validation: Pool, test: Pool) -> list[BeforeTraining]:
     features = torch.from_numpy(_trained_steps(train, outputs_of(network, train, lambda hidden, seen, task: network.features(hidden, seen))))
     targets = torch.from_numpy(_trained_steps(train, None))
     mean, spread = features.mean(0), features.std(0).clamp(min=1e-6)
@@ -86,7 +86,7 @@ def _before(network: Network, train: Pool, validation: Pool, test: Pool) -> list
     scores = [np.mean([row.accuracy for row in rows_of_outputs(logits, validation)]) for logits in outputs[0]]
     rows = rows_of_outputs(outputs[1][int(np.argmax(scores))], test)
     plain = _unweighted(network, train, test, features, targets)
-    return [Before(row.paradigm, row.levels, row.accuracy, None if plain is None else plain[at].accuracy) for at, row in enumerate(rows)]
+    return [BeforeTraining(row.paradigm, row.levels, row.accuracy, None if plain is None else plain[at].accuracy) for at, row in enumerate(rows)]
 
 
 def _trained_steps(pool: Pool, values: np.ndarray | None) -> np.ndarray:
@@ -110,7 +110,7 @@ def _fitted(features: Tensor, targets: Tensor, kind: Loss, head: int, penalty: f
     return weights.detach()
 
 
-def _unweighted(network: Network, train: Pool, test: Pool, features: Tensor, targets: Tensor) -> list[Row] | None:
+def _unweighted(network: Network, train: Pool, test: Pool, features: Tensor, targets: Tensor) -> list[ConditionAccuracy] | None:
     """Accuracy of the plain sum of the products of one place of the delay line, with the threshold that is best on the training trials."""
     settings, steps_back = network.settings, {block.levels.get("n") for block in test.blocks}
     if not isinstance(settings, CompactSettings) or not settings.products or len(steps_back) != 1 or None in steps_back:

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..inputs.training_data import TrainingData
 from ..models import Network
-from .evaluation import Examined, Row, examine, gained, mean_accuracy
+from .evaluation import ConditionAccuracy, Examined, examine, gained, mean_accuracy
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How well a network does on the validation trials.
+    """Accuracy of a network on the validation trials.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Validation:
 
 
 def validate(network: Network, training_data: TrainingData) -> Validation:
-    """How well a network does on the validation trials now."""
+    """Measure the accuracy of a network on the validation trials now."""
     config, found = training_data.config, {}
     network.eval()
     for number, (pool, seen) in enumerate(zip(training_data.pools["validation"], training_data.pools["train"], strict=True)):
@@ -56,10 +56,10 @@ def validate(network: Network, training_data: TrainingData) -> Validation:
     return Validation(found, accuracy, float(np.mean(scores)), float(np.mean([examined.loss for examined in found.values()])))
 
 
-def test(network: Network, training_data: TrainingData) -> list[Row]:
+def test(network: Network, training_data: TrainingData) -> list[ConditionAccuracy]:
     """Accuracy on test trials, by paradigm and combination of factor levels."""
     network.eval()
-    rows: list[Row] = []
+    rows: list[ConditionAccuracy] = []
     for pool in training_data.pools["test"]:
         tasks = {block.task for block in pool.blocks}
         trained = (seen for seen in training_data.pools["train"] if seen.paradigm.name == pool.paradigm.name and tasks & {block.task for block in seen.blocks})

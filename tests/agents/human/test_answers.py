@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from spanlab.agents.human.display.frames import FrameGrid
-from spanlab.agents.human.display.lettering import Block, balanced, set_text
+from spanlab.agents.human.display.lettering import TextBlock, balanced, set_text
 from spanlab.agents.human.input.answering import AnswerSheet, Press, hit
-from spanlab.agents.human.pages.sheets import Page, blocks, paginate
+from spanlab.agents.human.pages.sheets import PageContent, blocks, paginate
 from spanlab.paradigms import Ask
 from spanlab.paradigms.responses import Cells, Choice
 from spanlab.stimuli.render.fonts import width
@@ -128,13 +128,13 @@ def test_lines_are_of_about_equal_length() -> None:
 
 def test_text_has_even_sides_so_that_it_lies_on_whole_pixels() -> None:
     for text in ("a", "A longer one", "W" * 30):
-        picture = set_text((Block(text, 17),), 400)
+        picture = set_text((TextBlock(text, 17),), 400)
         assert picture.width % 2 == picture.height % 2 == 0
 
 
 def test_long_pages_are_broken_and_lose_nothing() -> None:
     text = "\n\n".join([f"# Heading {n}\n\n" + f"word{n} " * 40 for n in range(8)] + ["x" * 5 + " and so on" * 400])
-    sheets = [[block for block in sheet_ if isinstance(block, Block)] for sheet_ in paginate(blocks(Page(text, "Title"), 20), 600, 500)]
+    sheets = [[block for block in sheet_ if isinstance(block, TextBlock)] for sheet_ in paginate(blocks(PageContent(text, "Title"), 20), 600, 500)]
     assert len(sheets) > 3
     assert " ".join(" ".join(block.text for block in sheet_) for sheet_ in sheets).split() == ("Title " + text.replace("# ", "")).split()
     for sheet_ in sheets:

@@ -16,6 +16,7 @@ from spanlab.agents.chat.agent import ChatAgent
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.settings import ChatSettings
 from spanlab.agents.chat.transport.endpoint import Endpoint
+from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.participant import Participant
@@ -232,8 +233,8 @@ def test_the_largest_canvas_leaves_room_for_question_and_legend(size: tuple[int,
 
 def test_degrees_hold_where_the_screen_was_measured() -> None:
     assert Participant().settings()["canvas_deg"] == "largest"
-    assert Participant(width_cm=53.0).settings()["canvas_deg"] == 10
-    assert Participant(size_deg=8).settings()["canvas_deg"] == 8
+    assert Participant(WindowOptions(width_cm=53.0)).settings()["canvas_deg"] == 10
+    assert Participant(WindowOptions(size_deg=8)).settings()["canvas_deg"] == 8
 
 
 # -- what became of one's answers --------------------------------------------------------------------------------------------------------------------

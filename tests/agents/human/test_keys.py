@@ -13,7 +13,7 @@ from effort import HANGS_S
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlab.agents.human import Participant
+from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.input.buttons import BoxAddress, open_box, read_box
 from spanlab.agents.human.input.keymap import named
@@ -183,7 +183,7 @@ def test_button_boxes_are_named_and_what_is_wrong_is_said() -> None:
 
 
 def test_a_box_that_is_not_there_stops_before_the_session(tmp_path: Path) -> None:
-    agent = Participant(buttons=f"serial:{tmp_path / 'none'}")
+    agent = Participant(WindowOptions(buttons=f"serial:{tmp_path / 'none'}"))
     with pytest.raises(SpanLabError, match="cannot be opened"):
         agent.ready()
     assert agent.settings()["buttons"].startswith("serial:")

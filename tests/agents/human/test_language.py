@@ -15,7 +15,7 @@ from lab_pages import ENGLISH, right
 from session_tools import AtTheWindow, Saying
 
 from spanlab.agents.base import Response
-from spanlab.agents.human import Participant, ParticipantEpisode
+from spanlab.agents.human import Participant, ParticipantEpisode, WindowOptions
 from spanlab.agents.human import participant as participant_module
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.surface import SurfaceView
@@ -242,7 +242,7 @@ def test_nothing_is_told_where_nothing_is_wrong(told: list[tuple[Any, str]]) -> 
 
 def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tuple[Any, str]]) -> None:
     said: list[str] = []
-    agent = Participant(display=measured(), say=said.append)
+    agent = Participant(WindowOptions(display=measured()), say=said.append)
     agent.concerns([lasting(100), lasting(1550), lasting(100)])
     ((page, language),) = told
     assert (page.title, language) == ("For the assistant", "en")
@@ -254,7 +254,7 @@ def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tup
 
 def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays_english(told: list[tuple[Any, str]]) -> None:
     said: list[str] = []
-    agent = Participant(display=measured(), say=said.append)
+    agent = Participant(WindowOptions(display=measured()), say=said.append)
     agent.speak("de")
     agent.concerns([lasting(100)])
     ((page, language),) = told

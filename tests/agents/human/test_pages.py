@@ -17,10 +17,11 @@ from PIL import Image
 from session_tools import AtTheWindow, take
 
 from spanlab.agents.base import Option
+from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
 from spanlab.agents.human.pages.pictured import _captions, strip
-from spanlab.agents.human.pages.sheets import Page, blocks, lay_out, page_letter
+from spanlab.agents.human.pages.sheets import PageContent, blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
@@ -50,7 +51,7 @@ WINDOWS = [
 LANGUAGES = ("en", "de")
 
 
-def instructions(name: str, language: str, number: int = 0) -> Page:
+def instructions(name: str, language: str, number: int = 0) -> PageContent:
     """The first page of a paradigm, in the ``number``-th combination of factor levels."""
     paradigm = load_paradigm(name)
     combinations = paradigm.combinations()
@@ -64,7 +65,7 @@ def instructions(name: str, language: str, number: int = 0) -> Page:
     worked = dict.fromkeys(question.describe(language) for display in displays for question in display.questions)
     legends = dict.fromkeys(kind.with_keys(keys).legend("participant", language) for kind in asks)
     after = "\n\n".join([*worked, f"# {sentence('session.how', language)}", *legends])
-    return Page(paradigm.instructions_in(language, levels, for_people=True), paradigm.titled(language), "", displays, after)
+    return PageContent(paradigm.instructions_in(language, levels, for_people=True), paradigm.titled(language), "", displays, after)
 
 
 # -- sheets ----------------------------------------------------------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ def test_instructions_are_whole_on_small_screens(name: str, language: str) -> No
 def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) -> None:
     for name in ("cs", "nback_verbal"):
         assert nothing_is_cut_off(instructions(name, "de"), window, letter, "de") <= 3
-    assert nothing_is_cut_off(Page("Rest.", "Pause", progress=0.4), window, letter, "en") == 1
+    assert nothing_is_cut_off(PageContent("Rest.", "Pause", progress=0.4), window, letter, "en") == 1
     assert page_letter(letter, window) >= 12
 
 
@@ -102,7 +103,7 @@ def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, 
     of_consent = [sentence(f"study.{name}", language) for name in ("agree", "refuse")]
     of_practice = [sentence(f"session.{name}", language) for name in ("practise_again", "regardless", "leave")]
     for labels in (of_consent, of_practice):
-        page = Page("Words and more words.\n\n" * 20, "Title", options=tuple(Option(label, f"{label}  (F2)", "f2") for label in labels))
+        page = PageContent("Words and more words.\n\n" * 20, "Title", options=tuple(Option(label, f"{label}  (F2)", "f2") for label in labels))
         nothing_is_cut_off(page, window, letter, language)
         *others, last = lay_out(page, language, window, letter)
         assert not any(sheet.buttons for sheet in others)
@@ -126,13 +127,13 @@ def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, 
 )
 def test_any_text_fits_any_window(text: str, width: int, height: int, letter: int) -> None:
     words = re.sub(r"\S{12,}", lambda run: run[0][:12], text)  # a word that is wider than the screen cannot be helped
-    nothing_is_cut_off(Page(words, "Title", progress=0.5), (width, height), letter, "de")
+    nothing_is_cut_off(PageContent(words, "Title", progress=0.5), (width, height), letter, "de")
 
 
 def test_keys_and_what_they_mean_stay_on_one_line() -> None:
     text = "Is it the same letter as the one just before? Right: no match (-). Press one of these keys: m = match, - = no match, f = oben/links. "
     for column in range(120, 700, 20):
-        lines = [line for block in blocks(Page(text), 16) for line in wrap(block.text, block.size, column, block.weight)]
+        lines = [line for block in blocks(PageContent(text), 16) for line in wrap(block.text, block.size, column, block.weight)]
         assert not any(re.match(r"\(-|=|\S+ = ?$", line) or re.search(r"(=|^m|\b[mf-])$", line) for line in lines), lines
         assert " ".join(lines).replace("\xa0", " ") == text.strip()
 
@@ -148,7 +149,7 @@ def test_what_is_given_in_order_stays_on_one_line() -> None:
 
 
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
-    sheets = lay_out(Page("Words and more words.\n\n" * 60, "Title"), "en", (800, 600), 14)
+    sheets = lay_out(PageContent("Words and more words.\n\n" * 60, "Title"), "en", (800, 600), 14)
     assert len(sheets) > 2
     first, second, *_, last = [np.asarray(sheet.footer) for sheet in sheets if sheet.footer is not None]
     assert first.shape != second.shape
@@ -323,9 +324,9 @@ def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name:
 
 def test_theme_and_palette_are_recorded_and_checked() -> None:
     assert {key: Participant().settings()[key] for key in ("theme", "palette")} == {"theme": "standard", "palette": "published"}
-    assert Participant(theme="dark", palette="safe").settings()["palette"] == "safe"
+    assert Participant(WindowOptions(theme="dark", palette="safe")).settings()["palette"] == "safe"
     with pytest.raises(SpanLabError, match="themes are standard, dark, light"):
-        Participant(theme="pink")  # type: ignore[arg-type]
+        Participant(WindowOptions(theme="pink"))  # type: ignore[arg-type]
 
 
 def test_examples_have_the_colours_of_the_window() -> None:

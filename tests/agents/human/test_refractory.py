@@ -11,7 +11,7 @@ import pytest
 from study_files import STUDY, study_in
 from virtual_lab import VirtualStage, VirtualWindow, play
 
-from spanlab.agents.human import Participant, SimulatedParticipant
+from spanlab.agents.human import Participant, SimulatedParticipant, WindowOptions
 from spanlab.agents.human.input.answering import Press
 from spanlab.agents.human.input.keyboard import Keyboard
 from spanlab.agents.human.input.refractory import USUAL, Refractory, read_refractory
@@ -169,9 +169,9 @@ def test_the_simulated_participant_answers_after_the_refractory_times_at_any_spe
 
 def test_they_are_declared_and_come_back_when_a_session_goes_on() -> None:
     assert "refractory" not in Participant().settings()  # as before there were any: sessions of then go on
-    settings = Participant(refractory=read_refractory("300,50")).settings()
+    settings = Participant(WindowOptions(refractory=read_refractory("300,50"))).settings()
     assert settings["refractory"] == {"same_ms": 300.0, "other_ms": 50.0}
-    assert Participant(**window_again(settings)).settings()["refractory"] == settings["refractory"]
+    assert Participant(WindowOptions(**window_again(settings))).settings()["refractory"] == settings["refractory"]
     assert read_refractory("0") == Refractory(0, 0)
     for wrong in ("", "fast", "200", "1,2,3", "-1,5", "5000,1", "nan,1"):
         with pytest.raises(SpanLabError, match="refractory times"):

@@ -14,9 +14,9 @@ from lab_pages import nothing_is_cut_off, right
 from session_tools import AtTheWindow
 from study_files import Guest, study_in
 
-from spanlab.agents.human import Participant
-from spanlab.agents.human.display.lettering import Block, set_text
-from spanlab.agents.human.pages.sheets import Page
+from spanlab.agents.human import Participant, WindowOptions
+from spanlab.agents.human.display.lettering import TextBlock, set_text
+from spanlab.agents.human.pages.sheets import PageContent
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import compile_trial, load_paradigm, paradigm_from_data, plan_session
 from spanlab.paradigms.checking import check_paradigm
@@ -120,14 +120,14 @@ def test_scripts_from_right_to_left_are_refused_with_any_font(dejavu: Path) -> N
 def test_a_study_names_a_font_for_the_letters_of_its_language(text: str, tmp_path: Path, dejavu: Path) -> None:
     study = study_in(tmp_path, STUDY.replace("TEXT", text) + f"font: {dejavu}\n")
     assert study.font == dejavu
-    drawn = np.asarray(set_text((Block(text, 20),), 800))
+    drawn = np.asarray(set_text((TextBlock(text, 20),), 800))
     use_font(None)
     assert undrawable(text)
-    assert drawn.shape != (boxes := np.asarray(set_text((Block(text, 20),), 800))).shape or (drawn != boxes).any()
+    assert drawn.shape != (boxes := np.asarray(set_text((TextBlock(text, 20),), 800))).shape or (drawn != boxes).any()
 
 
 def test_what_the_typeface_has_looks_as_before(dejavu: Path) -> None:
-    text = (Block("Ein Satz, wie er immer war: Ω ж ő.", 20), Block("Semibold", 30, weight="semibold"))
+    text = (TextBlock("Ein Satz, wie er immer war: Ω ж ő.", 20), TextBlock("Semibold", 30, weight="semibold"))
     before = set_text(text, 300).tobytes()
     use_font(dejavu)
     assert set_text(text, 300).tobytes() == before
@@ -139,12 +139,12 @@ def test_a_font_that_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> Non
         with pytest.raises(ParadigmError, match=rf"study\.yaml:6 font: .*{name} cannot be read as a font"):
             study_in(tmp_path, STUDY.replace("TEXT", "Hello") + f"font: {name}\n")
     with pytest.raises(SpanLabError, match="cannot be read as a font"):
-        Participant(font=str(tmp_path / "not.ttf"))
+        Participant(WindowOptions(font=str(tmp_path / "not.ttf")))
 
 
 def test_the_font_is_among_the_settings_only_where_there_is_one(dejavu: Path) -> None:
     assert "font" not in Participant().settings()
-    assert Participant(font=str(dejavu)).settings()["font"] == str(dejavu)
+    assert Participant(WindowOptions(font=str(dejavu))).settings()["font"] == str(dejavu)
 
 
 @pytest.mark.parametrize("room", [90, 130, 400])
@@ -159,7 +159,7 @@ def test_scripts_without_spaces_are_broken_between_signs(boxes: Path, room: int)
         assert following[0] not in "、。）っ"
         assert line[-1] != "（"
     assert rejoined(wrap("Words in a row that are broken", 20, room)) == "Words in a row that are broken"
-    nothing_is_cut_off(Page("\n\n".join([JAPANESE * 3] * 8), "Title"), (800, 600), 14, "en")
+    nothing_is_cut_off(PageContent("\n\n".join([JAPANESE * 3] * 8), "Title"), (800, 600), 14, "en")
 
 
 # -- paradigms -----------------------------------------------------------------------------------------------------------------------------------------

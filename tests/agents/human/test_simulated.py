@@ -154,7 +154,7 @@ def test_without_a_display_or_xvfb_there_is_one_sentence() -> None:
 
 @linux
 def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: str) -> None:
-    refused = "from spanlab.agents.human import Participant; Participant({}).open()"
+    refused = "from spanlab.agents.human import Participant, WindowOptions; Participant(WindowOptions({})).open()"
     too_large, no_screen = _says(refused.format("width_cm=20, size_deg=30"), refused.format("screen=3"), DISPLAY=screen)
     assert "at most" in too_large
     assert "no screen 3: this display has 0 (1280 × 1024 at 0, 0); choose one of these with --screen" in no_screen
@@ -172,7 +172,8 @@ def test_a_screen_that_is_not_there_is_told_before_anything_begins(screen: str, 
 @pytest.mark.slow
 def test_the_window_opens_on_the_screen_that_was_asked_for(tmp_path: Path) -> None:
     """Two screens side by side, of different sizes."""
-    says = "from spanlab.agents.human import Participant; one = Participant(screen=%d); one.open(); print(one.apparatus()['window_px'], flush=True)"
+    says = "from spanlab.agents.human import Participant, WindowOptions; one = Participant(WindowOptions(screen=%d)); one.open()"
+    says += "; print(one.apparatus()['window_px'], flush=True)"
     with x_server("1024x768", "900x600") as server:
         for number, size in ((0, "[1024, 768]"), (1, "[900, 600]")):
             command = [sys.executable, "-c", says % number]

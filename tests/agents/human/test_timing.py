@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab_displays import FOUND, measured
 
-from spanlab.agents.human import Participant
+from spanlab.agents.human import Participant, WindowOptions
 from spanlab.agents.human.display.file import cited_display, read_display, write_display
 from spanlab.agents.human.display.frames import FrameGrid
 from spanlab.agents.human.display.patch import CORNERS, Patch, PatchView, read_patch
 from spanlab.agents.human.display.rounding import LARGE, complaints, roundings
 from spanlab.agents.human.seating import window_again
-from spanlab.analysis.data.timing import Press, SessionTiming, read_timings, verdict
+from spanlab.analysis.data.timing import SessionTiming, TimedPress, read_timings, verdict
 from spanlab.core.errors import SpanLabError
 from spanlab.sessions.record.columns import read_displays
 
@@ -96,19 +96,20 @@ def test_another_display_is_told(now: dict[str, Any], told: str) -> None:
 
 
 def test_a_display_file_gives_size_and_distance_and_is_cited() -> None:
-    settings = Participant(display=measured()).settings()
+    settings = Participant(WindowOptions(display=measured())).settings()
     assert (settings["screen_width_cm"], settings["distance_cm"]) == (53.0, 60.0)
     assert settings["display"]["hash"] == measured().hash
     assert "display" not in Participant().settings()
 
 
 def test_a_session_with_a_display_file_goes_on_at_the_screen_that_was_measured() -> None:
-    settings = json.loads(json.dumps(Participant(display=measured()).settings()))
+    settings = json.loads(json.dumps(Participant(WindowOptions(display=measured())).settings()))
     there = measured().screen.number
-    assert Participant(**window_again(settings, screen=there)).settings() == settings
+    assert Participant(WindowOptions(**window_again(settings, screen=there))).settings() == settings
     with pytest.raises(SpanLabError, match=f"cites a display file of screen {there}, and its window cannot open on screen {there + 1}: leave out --screen"):
         window_again(settings, screen=there + 1)
-    assert Participant(**window_again(Participant(screen=2).settings(), screen=0)).settings()["screen"] == 0
+    elsewhere = window_again(Participant(WindowOptions(screen=2)).settings(), screen=0)
+    assert Participant(WindowOptions(**elsewhere)).settings()["screen"] == 0
 
 
 @given(ms=st.floats(1, 5000), hz=st.sampled_from([59.94, 60, 75, 120, 144]))
@@ -210,7 +211,7 @@ def test_a_session_on_plan_passes() -> None:
         (session(a_row(300), notes=({"passed_on_too_late": []},)), "too late to count"),
         (session(a_row(300), differences=("Screen 1 is used.",)), "Screen 1"),
         (session(alone(40, 120.0)), "240 refreshes took 4,800 ms, and durations were planned for 60.00 Hz"),
-        (session(a_row(300), keyboard="", presses=(Press(1.0, 500.0),)), "does not say how keys were read"),
+        (session(a_row(300), keyboard="", presses=(TimedPress(1.0, 500.0),)), "does not say how keys were read"),
     ],
 )
 def test_what_is_not_as_it_should_be_is_to_be_looked_at(made: SessionTiming, look: str) -> None:
@@ -252,8 +253,8 @@ def test_what_an_answer_ended_late_is_no_timed_display_where_the_record_says_why
 
 
 def test_reaction_times_that_keep_step_with_the_screen_are_seen() -> None:
-    clumped = tuple(Press(n, 300.0 + FRAME * (n % 17), None) for n in range(100))
-    free = tuple(Press(n, 300.0 + 7.31 * n, None) for n in range(100))
+    clumped = tuple(TimedPress(n, 300.0 + FRAME * (n % 17), None) for n in range(100))
+    free = tuple(TimedPress(n, 300.0 + 7.31 * n, None) for n in range(100))
     assert "clump" in verdict(session(a_row(300), presses=clumped)).line
     assert verdict(session(a_row(300), presses=free)).holds
 

@@ -23,7 +23,7 @@ from spanlab.agents.network import NetworkAgent, model_settings, read_config  # 
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import TrainedOn, locate, save, shipped  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
-from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models import ARCHITECTURES, build  # noqa: E402
 from spanlab.agents.network.settings import Task, task_seen_in  # noqa: E402
 from spanlab.agents.network.training.evaluation import evaluate, mean_accuracy  # noqa: E402
@@ -248,7 +248,7 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
 def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float) -> None:
     """200 trials of the stream of test seeds, all published factor levels; another seed than that of the training run's own test."""
     paradigm = load_paradigm(name)
-    store = FrameStore()
+    store = NetworkFrames()
     training = make_pool(paradigm, store, "train", 77, 400, {}, "corrected")
     held_out = make_pool(paradigm, store, "test", 77, 200, {}, "corrected")
     rows = evaluate(NetworkAgent("laptop").network, held_out, training)

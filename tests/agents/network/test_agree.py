@@ -17,7 +17,7 @@ from spanlab.agents.network import NetworkAgent, model_settings  # noqa: E402
 from spanlab.agents.network.agent import one_thread  # noqa: E402
 from spanlab.agents.network.checkpoints_io.published import worm_tasks  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, make_pool  # noqa: E402
-from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models import Network, Seen, build  # noqa: E402
 from spanlab.agents.network.training.evaluation import outputs_of  # noqa: E402
 from spanlab.paradigms import load_paradigm  # noqa: E402
@@ -42,7 +42,7 @@ ZOO = [(architecture, hidden) for architecture in ("rnn", "gru", "lstm", "transf
 
 
 def pools_of(which: str) -> tuple[np.ndarray, list[Pool]]:
-    store, pools = FrameStore(), []
+    store, pools = NetworkFrames(), []
     for name, factors in SETS[which]:
         paradigm = load_paradigm(name)
         pools.append(make_pool(paradigm, store, "validation", 3, min(4, len(paradigm.combinations(factors))), factors, "corrected"))

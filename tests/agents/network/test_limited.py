@@ -22,7 +22,7 @@ from spanlab import replay  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
 from spanlab.agents.network.checkpoints_io.limited import limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
-from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
 from spanlab.agents.network.models.noise import NoiseOptions, NoisyLstm, _mixed, _normal, add_noise  # noqa: E402
 from spanlab.agents.network.training.evaluation import evaluate, mean_accuracy  # noqa: E402
@@ -74,7 +74,7 @@ def test_noise_is_normal_and_independent() -> None:
 
 def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
     paradigm = load_paradigm("vsr")
-    pool = make_pool(paradigm, FrameStore(), "test", 3, 120, {"list_length": [3, 6]}, "corrected")
+    pool = make_pool(paradigm, NetworkFrames(), "test", 3, 120, {"list_length": [3, 6]}, "corrected")
     network, found = load("laptop").network, {}
     for noise in (0.0, 0.25, 1.0):
         add_noise(network, noise)

@@ -18,7 +18,7 @@ from network_runs import config, weights  # noqa: E402
 from spanlab.agents.network import model_settings  # noqa: E402
 from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import indices_at, make_pool, task_of, view_of  # noqa: E402
-from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import task_seen_in  # noqa: E402
@@ -53,7 +53,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def joint() -> dict[str, Any]:
     """Some trials of several tasks."""
-    store, tasks, losses, pools = FrameStore(), {}, [], []
+    store, tasks, losses, pools = NetworkFrames(), {}, [], []
     for name, factors in SETS:
         paradigm = load_paradigm(name)
         pools.append(make_pool(paradigm, store, "validation", 5, 2 * len(paradigm.combinations(factors)), factors, "corrected"))

@@ -19,7 +19,7 @@ from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # 
 from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
 from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
-from spanlab.agents.network.inputs.frames import FrameStore  # noqa: E402
+from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
@@ -247,7 +247,7 @@ def test_pools_hold_what_the_trials_show_and_ask() -> None:
     from spanlab.stimuli.render.pixels import network_frame
 
     for name in ("vsr", "sfr", "smu"):
-        paradigm, store = load_paradigm(name), FrameStore()
+        paradigm, store = load_paradigm(name), NetworkFrames()
         pool = make_pool(paradigm, store, "validation", 9, 3 * len(paradigm.combinations()), {}, "corrected")
         frames = store.frames()
         assert len({frame.tobytes() for frame in frames}) == len(frames)
@@ -268,7 +268,7 @@ def test_pools_hold_what_the_trials_show_and_ask() -> None:
 @pytest.fixture(scope="module")
 def spans() -> tuple[Pool, Any]:
     """Complex span, where two probes stand among many decisions and steps without a question; and a network that knows it."""
-    pool = make_pool(load_paradigm("cs"), FrameStore(), "train", 2, 8, {"storage": "visual", "distractor_domain": "visual"}, "corrected")
+    pool = make_pool(load_paradigm("cs"), NetworkFrames(), "train", 2, 8, {"storage": "visual", "distractor_domain": "visual"}, "corrected")
     sizes = {"components": 8, "summary": 8, "filters": 8, "code": 4, "context": 8, "start": "plain"}
     return pool, build(model_settings(hidden=16, **sizes), {"cs": Task(21, "cs")}, 1)
 

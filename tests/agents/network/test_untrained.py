@@ -8,12 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402
-from spanlab.agents.network.training.untrained import Before, _threshold, before_training  # noqa: E402
+from spanlab.agents.network.training.untrained import BeforeTraining, _threshold, before_training  # noqa: E402
 
 MODEL = {"hidden": 112, "components": 64, "summary": 32, "filters": 8, "code": 8, "context": 16, "embedding": 4, "products": 96}
 
 
-def before(compared: bool) -> list[Before]:
+def before(compared: bool) -> list[BeforeTraining]:
     config = TrainingConfig.model_validate(
         {
             "name": "n",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spanlab.analysis.neural.states import TaskStates
+from spanlab.extensions.neural.states import TaskStates
 
 
 def states(task: str, values: np.ndarray, **labels: Any) -> TaskStates:

@@ -17,6 +17,7 @@ import lab_journey
 from keyboards import Keyboards
 from lab_journey import Traveller
 
+from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.input.refractory import USUAL, Refractory
 from spanlab.agents.human.input.xtest import InputEvent
 from spanlab.agents.human.simulated import SimulatedParticipant
@@ -28,7 +29,7 @@ class Rehearser(Traveller):
     def __init__(self, pictures: Path, incident: str, stage: str) -> None:
         super().__init__(pictures, stage if incident == "leave" else "")
         self.incident, self.where = incident, stage
-        self.hand = SimulatedParticipant("chance", speed=4.0, refractory=Refractory(4 * USUAL.same_ms, 4 * USUAL.other_ms))  # a person's
+        self.hand = SimulatedParticipant("chance", WindowOptions(refractory=Refractory(4 * USUAL.same_ms, 4 * USUAL.other_ms)), speed=4.0)  # a person's
         self.paused = 0
         self.keyboards = Keyboards(os.environ["DISPLAY"]) if incident == "unplug" else None
 

@@ -25,7 +25,7 @@ from spanlab.agents import Abandoned
 from spanlab.agents.base import Option, TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.agents.human.pages.sheets import Page, lay_out
+from spanlab.agents.human.pages.sheets import PageContent, lay_out
 from spanlab.agents.interruptions import TrialCut
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Truth, compile_trial, load_paradigm
@@ -287,7 +287,7 @@ def choices(bench: Bench) -> Any:
     stage, told = bench.stage, len(bench.told)
     options = (Option("agree", "I agree", "a"), Option("refuse", "I do not agree", "n"))
     labelled = tuple(Option(one.name, f"{one.label}  ({one.key.upper()})", one.key) for one in options)
-    boxes = lay_out(Page("Text.", "Title", options=labelled), "en", stage.window.size, stage.letter_px)[-1].buttons
+    boxes = lay_out(PageContent("Text.", "Title", options=labelled), "en", stage.window.size, stage.letter_px)[-1].buttons
     agree, refuse = (InputEvent(x=(x0 + x1) / 2, y=(y0 + y1) / 2) for x0, y0, x1, y1 in boxes)
     beside = InputEvent(x=boxes[0][0] - 6, y=boxes[0][1] - 6)
     nothing = [InputEvent("space"), InputEvent("return"), InputEvent("right"), InputEvent(x=0, y=0), beside]

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from spanlab.agents.human import SimulatedParticipant, stage, virtual_screen
+from spanlab.agents.human import SimulatedParticipant, WindowOptions, stage, virtual_screen
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
@@ -46,7 +46,7 @@ def main(minutes: float, data: Path) -> None:
     stage.Stage.flip, stage.Stage.again = counted(stage.Stage.flip), counted(stage.Stage.again)  # type: ignore[method-assign]
     paradigms = {name: load_paradigm(name) for name, _ in TASKS}
     with virtual_screen():
-        agent = SimulatedParticipant("capacity", seed=1, speed=4.0, width_cm=34.0, say=lambda sentence: None)
+        agent = SimulatedParticipant("capacity", WindowOptions(width_cm=34.0), seed=1, speed=4.0, say=lambda sentence: None)
         agent.open()
         opened, agent.close = agent.close, lambda: None  # type: ignore[method-assign]
         last = [0, time.process_time()]

@@ -10,11 +10,11 @@ import numpy as np
 
 from spanlab.agents.base import Response
 from spanlab.agents.human.display.theme import STANDARD, Theme
-from spanlab.agents.human.pages.sheets import Page, lay_out
+from spanlab.agents.human.pages.sheets import PageContent, lay_out
 from spanlab.paradigms import Percept, load_paradigm
 
 
-def nothing_is_cut_off(page: Page, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD) -> int:
+def nothing_is_cut_off(page: PageContent, window: tuple[int, int], letter: int, language: str, theme: Theme = STANDARD) -> int:
     """Text and pictures lie inside the window, and not on each other; how many sheets it took."""
     sheets = lay_out(page, language, window, letter, theme)
     for sheet in sheets:

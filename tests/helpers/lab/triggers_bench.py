@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from spanlab.agents.human import SimulatedParticipant, virtual_screen
+from spanlab.agents.human import SimulatedParticipant, WindowOptions, virtual_screen
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import load_paradigm, plan_session, session_design
 from spanlab.sessions import Request, Runner, begin, read_session, reopen
@@ -106,7 +106,7 @@ class FarEnd:
 
 
 def agent(port: str, said: list[str]) -> SimulatedParticipant:
-    return SimulatedParticipant("chance", seed=3, speed=6, fullscreen=False, size_px=(800, 760), triggers=port, say=said.append)
+    return SimulatedParticipant("chance", WindowOptions(fullscreen=False, size_px=(800, 760), triggers=port), seed=3, speed=6, say=said.append)
 
 
 def taken(folder: Path, port: str, trials: int = 0, practice: bool = False, resumed: Path | None = None, file: str = "triggered.yaml") -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spanlab.agents.base import Response, TrialContext
-from spanlab.agents.human import Participant, ParticipantEpisode
+from spanlab.agents.human import Participant, ParticipantEpisode, WindowOptions
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
 from spanlab.paradigms import Ask, Display, Percept, ResponseKind
 from spanlab.paradigms.responses import Choice
@@ -38,7 +38,7 @@ class Bench:
     """A participant's window, and hands to press keys in it."""
 
     def __init__(self, **options: Any) -> None:
-        self.agent = Participant(width_cm=34.0, say=lambda sentence: None, **options)
+        self.agent = Participant(WindowOptions(width_cm=34.0, **options), say=lambda sentence: None)
         self.stage = self.agent.open()
         self.xtest = XTestInput(self.stage.window.now, self.stage.window.size, self.stage.window.corner)
         self.stage.attendant = self

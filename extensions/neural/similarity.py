@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from .states import TaskStates, tasks_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
-    """How similar the state at one item of a list is to that at another, in the same trial.
+    """Return how similar the state at one item of a list is to that at another, in the same trial.
 
     Returns
     -------
@@ -22,8 +19,6 @@ def position_similarity(states: Sequence[TaskStates]) -> pd.DataFrame:
         ``task``, ``list_length``, ``position_a``, ``position_b``, ``cosine`` (mean over trials), ``sem`` and ``trials``, for lists of two and more; an item
         that is shown for several steps counts with its last one. Trials in which one of the two states is all zeros have no angle and are left out.
     """
-    import pandas as pd
-
     rows: list[tuple[str, int, int, int, float, float, int]] = []
     for task in tasks_of(states):
         cosines_of: dict[int, list[np.ndarray]] = {}
@@ -60,12 +55,10 @@ def _cosines(states: TaskStates, trials: np.ndarray, length: int) -> np.ndarray:
 
 
 def embedding_similarity(names: Sequence[str], rows: np.ndarray) -> pd.DataFrame:
-    """How similar the names of tasks are, float (tasks, n): ``task_a``, ``task_b``, ``cosine``, and ``scaled_cosine`` as published.
+    """Return how similar the names of tasks are, float (tasks, n): ``task_a``, ``task_b``, ``cosine``, and ``scaled_cosine`` as published.
 
     As published, each row is first brought to the range from 0 to 1. Cosines of rows that are all zeros, or all the same number, do not exist and are nan.
     """
-    import pandas as pd
-
     plain = rows.astype(np.float64)
     low, high = plain.min(1, keepdims=True), plain.max(1, keepdims=True)
     scaled = np.divide(plain - low, high - low, out=np.zeros(plain.shape), where=high > low)

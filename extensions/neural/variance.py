@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from .states import TaskStates, tasks_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: A unit is inactive when its highest task variance is below this share of the highest of any unit.
 INACTIVE = 1e-3
@@ -70,7 +67,7 @@ def task_variance(states: Sequence[TaskStates]) -> TaskVariance:
 
 
 def active_units(variance: TaskVariance, threshold: float = INACTIVE) -> np.ndarray:
-    """Which units are active, bool (units,): their highest task variance is above zero and at least ``threshold`` times the highest of any unit."""
+    """Return which units are active, bool (units,): their highest task variance is above zero and at least ``threshold`` times the highest of any unit."""
     if not variance.tasks:
         return np.zeros(len(variance.values), bool)
     highest = variance.values.max(1)
@@ -93,8 +90,6 @@ def fractional(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def fractional_table(variance: TaskVariance, active: np.ndarray) -> pd.DataFrame:
     """The fractional task variance of every active unit for every pair of tasks: ``task_a``, ``task_b``, ``unit`` (from 1), ``ftv``."""
-    import pandas as pd
-
     units = np.flatnonzero(active)
     parts = [
         pd.DataFrame({"task_a": variance.tasks[a], "task_b": variance.tasks[b], "unit": units + 1, "ftv": fractional(*variance.values[units][:, [a, b]].T)})
@@ -104,9 +99,7 @@ def fractional_table(variance: TaskVariance, active: np.ndarray) -> pd.DataFrame
 
 
 def histograms(fractions: pd.DataFrame, bars: int = BARS) -> pd.DataFrame:
-    """How many units lie in each bar, for each pair of tasks: ``task_a``, ``task_b``, ``low``, ``high``, ``units``. The last bar has its upper end."""
-    import pandas as pd
-
+    """Return how many units lie in each bar, for each pair of tasks: ``task_a``, ``task_b``, ``low``, ``high``, ``units``. The last bar has its upper end."""
     # Whole numbers over whole numbers: sums of steps would miss the values that lie on an edge.
     edges = np.arange(-bars, bars + 1, 2) / bars
     parts = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.errors import SpanLabError
+from spanlab.core import SpanLabError
 
 #: Most clusters that are tried; fewer where there are fewer different units. The WorM benchmark's analysis tries up to 99; where units vary gradually, the
 #: silhouette then prefers very many clusters of a few units each, which say little.

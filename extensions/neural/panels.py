@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ..data.numbers import with_sign
-from ..data.scoring import plural
+from spanlab.analysis.data import plural, with_sign
+
 from . import charts
 from .clusters import STARTS, Clusters, cluster_units
 from .losses import DRAWS, Silencing, lesion_table
@@ -18,15 +19,12 @@ from .similarity import embedding_similarity, position_similarity
 from .states import TaskStates, tasks_of
 from .variance import TaskVariance, active_units, fractional_table, histograms, normalised, task_variance
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 #: More list lengths than these are not drawn (they are in the table).
 _PANELS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NeuralPart:
     """One part.
 
     Parameters
@@ -50,7 +48,7 @@ class Part:
 
 def neural_parts(
     states: Sequence[TaskStates], embedding: tuple[Sequence[str], np.ndarray], silenced: Silencing, inactive: float, most: int
-) -> tuple[list[Part], list[str]]:
+) -> tuple[list[NeuralPart], list[str]]:
     """All parts of the analysis, and notes to read before them."""
     tasks_of(states)
     variance = task_variance(states)
@@ -78,9 +76,7 @@ def neural_parts(
     return parts, notes
 
 
-def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, units: np.ndarray, clusters: Clusters, inactive: float) -> Part:
-    import pandas as pd
-
+def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, units: np.ndarray, clusters: Clusters, inactive: float) -> NeuralPart:
     cluster_of = np.zeros(len(active), int)
     cluster_of[units] = clusters.labels
     about = pd.DataFrame(
@@ -96,7 +92,7 @@ def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, u
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(units):
         figures = (("task_variance", caption, charts.variance_map(matrix[units], variance.tasks, clusters.labels, title="Normalised task variance")),)
-    return Part(
+    return NeuralPart(
         "variance",
         "Task variance",
         "How much each unit varies over the trials of each task: a unit that takes part in a task has different states in different trials. 1 is the "
@@ -110,9 +106,7 @@ def _variances(variance: TaskVariance, matrix: np.ndarray, active: np.ndarray, u
     )
 
 
-def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, variance: TaskVariance, most: int) -> Part:
-    import pandas as pd
-
+def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, variance: TaskVariance, most: int) -> NeuralPart:
     rows, figures, tables, notes = matrix[units], [], {}, [clusters.note[:1].upper() + clusters.note[1:] + "."] if clusters.note else []
     if clusters.silhouettes:
         tables["silhouette"] = pd.DataFrame(clusters.silhouettes, columns=["clusters", "silhouette"])
@@ -133,7 +127,7 @@ def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, varianc
         caption = "Each point is an active unit, placed by its normalised task variances; numbers, colours and shapes are clusters."
         figures.append(("units", caption, charts.planes_chart(drawn, title="Units by their task variances")))
         tables["units_plane"] = _plane_table(drawn, {"unit": units + 1, "cluster": clusters.labels})
-    return Part(
+    return NeuralPart(
         "clusters",
         "Clusters of units",
         "Units that take part in the same tasks.",
@@ -147,9 +141,7 @@ def _clusters(clusters: Clusters, matrix: np.ndarray, units: np.ndarray, varianc
 
 
 def _plane_table(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], columns: dict[str, Any]) -> pd.DataFrame:
-    """Where each point lies in each plane."""
-    import pandas as pd
-
+    """Return where each point lies in each plane."""
     planes = {name: plane for name, plane, _, _ in panels}
     parts = [
         pd.DataFrame({"plane": name, **{key: np.asarray(values)[plane.rows] for key, values in columns.items()}, "x": plane.x, "y": plane.y})
@@ -158,7 +150,7 @@ def _plane_table(panels: Sequence[tuple[str, Plane, Sequence[str], bool]], colum
     return pd.concat(parts, ignore_index=True)
 
 
-def _preferences(variance: TaskVariance, active: np.ndarray) -> Part:
+def _preferences(variance: TaskVariance, active: np.ndarray) -> NeuralPart:
     table = fractional_table(variance, active)
     bars = histograms(table)
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
@@ -168,7 +160,7 @@ def _preferences(variance: TaskVariance, active: np.ndarray) -> Part:
             "Numbers of active units for each pair of tasks. Units at 1 vary only in the task named on the right, units at -1 only in the one on the left."
         )
         figures = (("fractional_variance", caption, charts.histograms_chart(bars, title="Fractional task variance")),)
-    return Part(
+    return NeuralPart(
         "preferences",
         "Preferences between tasks",
         "Whether units serve one of two tasks or both. Peaks at the two ends are units that serve one task only; a peak in the middle is units that serve "
@@ -181,7 +173,7 @@ def _preferences(variance: TaskVariance, active: np.ndarray) -> Part:
     )
 
 
-def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part:
+def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> NeuralPart:
     table = lesion_table(units, clusters.labels, silenced)
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(table):
@@ -205,7 +197,7 @@ def _lesions(units: np.ndarray, clusters: Clusters, silenced: Silencing) -> Part
             f"of {DRAWS} such draws. Above 0, losing the cluster costs more than losing random units; below 0, less."
         )
         figures = (("lesions", words, drawing),) if table["beyond"].notna().any() else ()
-    return Part(
+    return NeuralPart(
         "lesions",
         "Lesions",
         "How much accuracy is lost without the units of one cluster, beyond the loss without as many other units, in the same trials.",
@@ -230,9 +222,7 @@ def _of_lesions(table: pd.DataFrame) -> tuple[str, ...]:
     return (f"In {above} of {plural(len(table), 'pair')} of a cluster and a task at most 1 of {DRAWS} draws cost as much as the cluster (p < .05).",)
 
 
-def _switching(states: Sequence[TaskStates]) -> Part:
-    import pandas as pd
-
+def _switching(states: Sequence[TaskStates]) -> NeuralPart:
     held, rules, answers = [], [], []
     for state in states:
         there = state.rules != ""
@@ -261,7 +251,7 @@ def _switching(states: Sequence[TaskStates]) -> Part:
         )
         scores = [(name_of_groups, len(points), _separation(points, groups)) for name_of_groups, groups in groupings]
         tables["task_switching_separation"] = pd.DataFrame(scores, columns=["grouping", "states", "silhouette"])
-    return Part(
+    return NeuralPart(
         "switching",
         "Task switching",
         "Whether the network keeps the tasks apart: the same states, coloured by the task that the last cue named and by the correct answer.",
@@ -285,7 +275,7 @@ def _separation(points: np.ndarray, groups: Sequence[str]) -> float:
         return float(silhouette_score(points, list(groups)))
 
 
-def _positions(states: Sequence[TaskStates]) -> Part:
+def _positions(states: Sequence[TaskStates]) -> NeuralPart:
     table = position_similarity(states)
     figures: list[tuple[str, str, dict[str, Any]]] = []
     if len(table):
@@ -298,7 +288,7 @@ def _positions(states: Sequence[TaskStates]) -> Part:
         stem = "".join(letter if letter.isalnum() else "_" for letter in task)
         drawing = charts.positions_chart(rows[rows["list_length"].isin(lengths)], title=f"Similarity of states across serial positions: {task}")
         figures.append((f"positions_{stem}", caption, drawing))
-    return Part(
+    return NeuralPart(
         "positions",
         "Serial positions",
         "How the state changes along a list. States that stay similar to the first one suggest that early items keep their influence, as a primacy effect "
@@ -311,7 +301,7 @@ def _positions(states: Sequence[TaskStates]) -> Part:
     )
 
 
-def _names(names: Sequence[str], rows: np.ndarray) -> Part:
+def _names(names: Sequence[str], rows: np.ndarray) -> NeuralPart:
     table = embedding_similarity(names, rows)
     figures: tuple[tuple[str, str, dict[str, Any]], ...] = ()
     if len(names) > 1:
@@ -319,7 +309,7 @@ def _names(names: Sequence[str], rows: np.ndarray) -> Part:
             table, "task_a", "task_b", "scaled_cosine", title="Similarity of task embeddings", legend="cosine (scaled)", format_=".2f"
         )
         figures = (("task_embeddings", "Cosine between the rows of the task embedding, each scaled to 0 to 1.", drawing),)
-    return Part(
+    return NeuralPart(
         "embeddings",
         "Task embeddings",
         "Which tasks have similar embeddings.",

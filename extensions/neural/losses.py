@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 #: For units that are silenced (numbers from 0), the share of items that is right in each trial of each task.
 Silencing = Callable[[Sequence[int]], Mapping[str, np.ndarray]]
@@ -35,8 +32,6 @@ def lesion_table(units: np.ndarray, labels: np.ndarray, silenced: Silencing, dra
         ``beyond`` (drop minus random drop) and ``p`` (one-sided: the share of draws, this cluster among them, that cost at least as much). These are nan
         where all units are in the cluster
     """
-    import pandas as pd
-
     intact = silenced([])
     random = np.random.RandomState(seed)
     rows = []

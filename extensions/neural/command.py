@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ...core.errors import SpanLabError
-from ..options import GeneratorOption, parse_generator, progress_bar
+from spanlab.cli import GeneratorOption, parse_generator, progress_bar
+from spanlab.core import SpanLabError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...agents.network.checkpoints_io.checkpoint import Checkpoint
-    from ...agents.network.observed import Observed
-    from ...analysis.neural.states import TaskStates
-    from ...paradigms import Generator, Paradigm, Trial
+    from spanlab.agents.network import Observed
+    from spanlab.agents.network.checkpoints_io import Checkpoint
+    from spanlab.paradigms import Generator, Paradigm, Trial
+
+    from .states import TaskStates
 
 #: Trials of each task, the share of the highest task variance below which a unit is inactive, and most clusters, when nothing is said.
 _TRIALS, _INACTIVE, _MOST = 200, 1e-3, 30
@@ -80,9 +81,10 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
     SpanLabError
         when scikit-learn or the network is missing, or a task has no paradigm.
     """
-    from ...agents.network.checkpoints_io.checkpoint import load
-    from ...analysis.neural.clusters import need_scikit_learn
-    from ...analysis.neural.report import Subject, write_neural_report
+    from spanlab.agents.network.checkpoints_io import load
+
+    from .clusters import need_scikit_learn
+    from .report import Subject, write_neural_report
 
     need_scikit_learn()
     loaded = load(checkpoint)
@@ -126,7 +128,7 @@ def analyse(checkpoint: str, output: Path, how: Analysis) -> Path:
 
 def _chosen(asked: list[str] | None, known: Sequence[str], name: str) -> list[str]:
     """The tasks that are meant, in the network's order."""
-    from ...core.registry import nearest
+    from spanlab.core import nearest
 
     wanted = [name.strip() for text in asked or [] for name in text.split(",") if name.strip()]
     for one in wanted:
@@ -145,7 +147,7 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
     SpanLabError
         when a task has none.
     """
-    from ...paradigms import list_paradigms, load_paradigm
+    from spanlab.paradigms import list_paradigms, load_paradigm
 
     trained = checkpoint.trained
     library = list_paradigms()
@@ -174,8 +176,8 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
 
 def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict[str, Any]]]:
     """The tasks that a paradigm has for this network, with their levels: those of its training, else of the published data sets."""
-    from ...agents.network.settings import task_seen_in
-    from ...paradigms.language.schema import DatasetDesign
+    from spanlab.agents.network import task_seen_in
+    from spanlab.paradigms.language import DatasetDesign
 
     trained = checkpoint.trained.levels.get(paradigm.name) if checkpoint.trained is not None else None
     published = paradigm.designs.get("published")
@@ -191,7 +193,7 @@ def _tasks_of(checkpoint: Checkpoint, paradigm: Paradigm) -> dict[str, list[dict
 
 
 def _observed(checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials: int, seed: int, generator: Generator, tell: Any) -> dict[str, Observed]:
-    from ...agents.network.observed import observe
+    from spanlab.agents.network import observe
 
     observed = {}
     tasks = [task for task in checkpoint.network.tasks if task in sources]
@@ -206,7 +208,7 @@ def _observed(checkpoint: Checkpoint, sources: Mapping[str, TaskSource], trials:
 
 def _trials(source: TaskSource, count: int, seed: int, generator: Generator) -> list[Trial]:
     """Held-out trials: from the stream of seeds of test sets, which that of training cannot meet. Tasks of one paradigm have different ones."""
-    from ...paradigms import compile_trial, trial_seed
+    from spanlab.paradigms import compile_trial, trial_seed
 
     paradigm, combinations, before = source
     return [
@@ -219,8 +221,9 @@ def _states(name: str, observed: Observed) -> TaskStates:
     """States with labels: which steps count, which item is shown, and in task switching what is to be done."""
     import numpy as np
 
-    from ...agents.network.observed import before_the_probe
-    from ...analysis.neural.states import TaskStates
+    from spanlab.agents.network import before_the_probe
+
+    from .states import TaskStates
 
     shape = observed.hidden.shape[:2]
     positions, lengths = np.zeros(shape, int), np.zeros(len(observed.steps), int)
@@ -238,7 +241,7 @@ def _states(name: str, observed: Observed) -> TaskStates:
 
 
 def _row(task: str, name: str, source: TaskSource, observed: Observed) -> dict[str, str]:
-    from ...agents.network.observed import before_the_probe
+    from spanlab.agents.network import before_the_probe
 
     return {
         "task": task,
@@ -254,7 +257,7 @@ def _silencing(checkpoint: Checkpoint, names: Mapping[str, str], observed: Mappi
     """Return a function that repeats the trials without some units."""
     import numpy as np
 
-    from ...agents.network.lesions import accuracy_without
+    from spanlab.agents.network import accuracy_without
 
     def silenced(units: Sequence[int]) -> dict[str, np.ndarray]:
         accuracies: dict[str, list[np.ndarray]] = {}

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.errors import SpanLabError
-from ...core.version import __version__
-from ..figures.charts import draw
-from ..figures.sheet import Sheet
+from spanlab.analysis.figures import Sheet, draw
+from spanlab.core import SpanLabError, __version__
+
 from . import charts
 from .clusters import MOST
 from .losses import Silencing

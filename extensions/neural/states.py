@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.errors import SpanLabError
+from spanlab.core import SpanLabError
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ..figures.charts import declared, title_lines
-from ..figures.sheet import recoloured
+from spanlab.analysis.figures import declared, recoloured, title_lines
+
 from .projection import Plane
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Colours of groups of points (Okabe & Ito, 2008, darkened to stay legible on white), and the shapes that tell them apart without colour.
 COLOURS = ("#0069b0", "#c84a00", "#00805c", "#b07c00", "#b5488c", "#3f9fd6", "#5d5a88", "#2b2b2b")
@@ -159,7 +157,7 @@ def _declared_whole(chart: Any) -> dict[str, Any]:
 
 
 def histograms_chart(bars: pd.DataFrame, *, title: str) -> dict[str, Any]:
-    """How many units prefer which task of a pair: one panel for each pair."""
+    """Draw how many units prefer which task of a pair: one panel for each pair."""
     import altair as alt
 
     rows = [
@@ -209,7 +207,7 @@ def positions_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
 
 
 def first_item_chart(similar: pd.DataFrame, *, title: str) -> dict[str, Any]:
-    """How similar the state at each item is to that at the first: a line for each list length, a panel for each task."""
+    """Draw how similar the state at each item is to that at the first: a line for each list length, a panel for each task."""
     import altair as alt
 
     first = similar[similar["position_a"] == 1]

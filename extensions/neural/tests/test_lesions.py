@@ -15,9 +15,9 @@ from spanlab.agents.network.lesions import accuracy_without
 from spanlab.agents.network.models import Network, build
 from spanlab.agents.network.observed import Observed, before_the_probe, observe
 from spanlab.agents.network.settings import model_settings, task_seen_in
-from spanlab.analysis.neural.clusters import cluster_units
-from spanlab.analysis.neural.losses import lesion_table
-from spanlab.analysis.neural.variance import active_units, normalised, task_variance
+from spanlab.extensions.neural.clusters import cluster_units
+from spanlab.extensions.neural.losses import lesion_table
+from spanlab.extensions.neural.variance import active_units, normalised, task_variance
 from spanlab.paradigms import Trial, compile_trial, load_paradigm, random_vectors
 from spanlab.paradigms.network_view import NetworkView
 from spanlab.stimuli.render.pixels import network_frame

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from neural_states import states
 
-from spanlab.analysis.neural.charts import COLOURS, matrix_chart, on_black, planes_chart
-from spanlab.analysis.neural.clusters import cluster_units
-from spanlab.analysis.neural.projection import MOST_POINTS, neighbours, principal
-from spanlab.analysis.neural.states import TaskStates
-from spanlab.analysis.neural.variance import active_units, fractional, fractional_table, histograms, normalised, task_variance
 from spanlab.core.errors import SpanLabError
+from spanlab.extensions.neural.charts import COLOURS, matrix_chart, on_black, planes_chart
+from spanlab.extensions.neural.clusters import cluster_units
+from spanlab.extensions.neural.projection import MOST_POINTS, neighbours, principal
+from spanlab.extensions.neural.states import TaskStates
+from spanlab.extensions.neural.variance import active_units, fractional, fractional_table, histograms, normalised, task_variance
 
 RANDOM = np.random.RandomState(5)
 
@@ -245,7 +245,7 @@ def test_neighbours_keep_groups_apart_and_are_the_same_again() -> None:
 
 
 def test_of_many_points_some_are_drawn_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanlab.analysis.neural.projection.MOST_POINTS", 40)
+    monkeypatch.setattr("spanlab.extensions.neural.projection.MOST_POINTS", 40)
     plane = neighbours(np.random.RandomState(0).rand(60, 3))
     assert plane is not None
     assert len(plane.x) == len(plane.rows) == len(set(plane.rows.tolist())) == 40 < MOST_POINTS

@@ -1,0 +1,97 @@
+"""The options of somebody at a window: screen, canvas, colours, keyboard, ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from ...core.errors import SpanLabError
+from ...stimuli.render.palette import PALETTES, PaletteName
+from .display.file import DisplayFile
+from .display.theme import THEMES, ThemeName
+from .display.window import Screen
+from .input.keyboard import Backend
+from .input.refractory import USUAL, Refractory
+from .stage import CanvasSize
+
+#: Width of the canvas where the screen was measured, and nobody says otherwise.
+USUAL_DEG = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowOptions:
+    """Options of a window for a person or the simulated participant.
+
+    Parameters
+    ----------
+    fullscreen : cover the screen; otherwise a window of ``size_px``
+    screen : number of the screen, from 0
+    size_deg : width and height of the canvas, in degrees of visual angle, or ``largest``: as large as the window allows; when not given, 10 where the screen
+        was measured, and else ``largest``
+    width_cm : visible width of the screen, measured; when not given, 53.1 cm are assumed, and that is said and recorded
+    distance_cm : from the eyes to the screen
+    size_px : width and height of the window where it is not full screen
+    paced_hz : rate at which flips are paced by the clock where they do not wait for the screen
+    keyboard : ``ptb`` (Psychtoolbox, precise to about a millisecond) or ``event`` (PsychoPy's event module, precise to one frame)
+    guard_ms : how long before a refresh the next frame is drawn
+    display : the display that was measured (:func:`.file.read_display`): its width, distance and screen hold, and a participant is told when another is found
+    patch : a square for a photodiode, such as ``upper-left:2`` (:func:`.patch.read_patch`); none when empty
+    theme : colours around the canvas: ``standard``, ``dark`` or ``light``; what is on the canvas stays as it is
+    palette : colours of the stimuli: ``published``, or ``safe`` for people who cannot tell red from green (recorded: it changes what is seen)
+    font : file of a font for letters that the shipped typeface has not; none when empty
+    triggers : port for trigger codes, such as ``serial:/dev/ttyUSB0@115200``; none when empty. Which codes are sent is a matter of the session
+    buttons : a button box, such as ``keys:1+2`` or ``serial:COM3@115200`` (:mod:`.buttons`); none when empty
+    refractory : how soon after its onset a self-paced step takes presses, where a press has ended the step before
+
+    Raises
+    ------
+    SpanLabError
+        for sizes that are not above 0, and for an unknown keyboard, theme or palette.
+    """
+
+    fullscreen: bool = True
+    screen: int = 0
+    size_deg: CanvasSize | None = None
+    width_cm: float | None = None
+    distance_cm: float = 57.0
+    size_px: tuple[int, int] = (1024, 768)
+    paced_hz: float = 60.0
+    keyboard: Backend = "ptb"
+    guard_ms: float = 3.0
+    display: DisplayFile | None = None
+    patch: str = ""
+    theme: ThemeName = "standard"
+    palette: PaletteName = "published"
+    font: str = ""
+    triggers: str = ""
+    buttons: str = ""
+    refractory: Refractory = USUAL
+
+    def __post_init__(self) -> None:
+        sizes = (self.size_deg, self.distance_cm, self.paced_hz, self.width_cm)
+        if any(isinstance(size, int | float) and size <= 0 for size in sizes):
+            raise SpanLabError("the size of the canvas, the width of the screen, the distance and the rate must be above 0")
+        if self.keyboard not in get_args(Backend):
+            raise SpanLabError(f"the keyboard is read by 'ptb' (precise) or 'event'; found '{self.keyboard}'")
+        if self.theme not in THEMES or self.palette not in PALETTES:
+            raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{self.theme}' and '{self.palette}'")
+
+    @property
+    def place(self) -> Screen:
+        """The screen and the size of the window; a measured display decides about the screen."""
+        place = Screen(self.fullscreen, self.screen, self.size_px, self.width_cm, self.distance_cm, self.paced_hz)
+        if self.display is None:
+            return place
+        measured = self.display.screen
+        return replace(place, screen=measured.number, width_cm=measured.width_cm, distance_cm=measured.distance_cm)
+
+    @property
+    def canvas(self) -> CanvasSize:
+        """The size of the canvas: as large as the window allows where nobody has said how wide the screen is, since degrees mean nothing there."""
+        if self.size_deg is not None:
+            return self.size_deg
+        return "largest" if self.place.width_cm is None else USUAL_DEG
+
+
+#: Full screen, nothing measured, nothing attached.
+USUAL_WINDOW = WindowOptions()
