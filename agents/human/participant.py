@@ -75,7 +75,7 @@ class Participant(WindowAgent):
 
     def __init__(self, options: WindowOptions = USUAL_WINDOW, *, name: str = "participant", say: Callable[[str], None] | None = None) -> None:
         self.name = name
-        self.options = options
+        self.window_options = options
         if options.font:
             try:
                 use_font(Path(options.font))
@@ -108,7 +108,7 @@ class Participant(WindowAgent):
             when there is no display, PsychoPy is not installed, or the canvas does not fit.
         """
         if self._stage is None:
-            options = self.options
+            options = self.window_options
             looks = WindowLooks(options.theme, options.palette)
             self._stage = Stage(options.place, options.canvas, options.keyboard, self._tell, self._patch, looks, self._refractory_times())
             self._stage.box = self._box
@@ -118,7 +118,7 @@ class Participant(WindowAgent):
 
     def _refractory_times(self) -> Refractory:
         """The refractory times that are in force."""
-        return self.options.refractory
+        return self.window_options.refractory
 
     @override
     def ready(self) -> None:
@@ -218,7 +218,7 @@ class Participant(WindowAgent):
         durations = [(percept.phase, ms) for percept in percepts for index in range(len(percept.displays)) if (ms := time_of(percept, index)) is not None]
         for complaint in [*self._differences, *complaints(durations, stage.window.grid)]:  # the terminal and the record speak English
             self._tell(complaint)
-        other = [] if self.options.display is None else self.options.display.differences(stage.apparatus(), self._language)
+        other = [] if self.window_options.display is None else self.window_options.display.differences(stage.apparatus(), self._language)
         if problems := [*other, *complaints(durations, stage.window.grid, self._language)]:
             self.page(sentence("window.assistant", self._language), "\n\n".join([*problems, sentence("window.mend", self._language)]))
 
@@ -257,14 +257,14 @@ class Participant(WindowAgent):
         self.ready()
         self._language = context.language
         kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
-        return Player(self.open(), context.language, kinds, self.options.guard_ms, context.prompts, cuts=not context.questionnaire)
+        return Player(self.open(), context.language, kinds, self.window_options.guard_ms, context.prompts, cuts=not context.questionnaire)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 
     @override
     def settings(self) -> dict[str, Any]:
         """The declared settings, the same in every run. Measurements from the opened window are in :meth:`apparatus`."""
-        options, place = self.options, self.options.place
+        options, place = self.window_options, self.window_options.place
         return {
             "fullscreen": place.fullscreen,
             "screen": place.screen,
@@ -302,7 +302,7 @@ class Participant(WindowAgent):
             return self._apparatus
         triggers = {} if self._sender is None else {"triggers": self._sender.facts()}
         triggers |= {} if self._box is None else {"buttons": self._box.facts()}
-        measured = self.options.display
+        measured = self.window_options.display
         display = {} if measured is None else {"display": {"hash": measured.hash, "differences": self._differences}}
         return {**self._stage.apparatus(), "canvas_deg": self._stage.canvas_deg, **display, **triggers, "said": list(self.shown_sentences)}
 

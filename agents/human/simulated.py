@@ -110,7 +110,7 @@ class SimulatedParticipant(Participant):
 
     @override
     def _refractory_times(self) -> Refractory:
-        return self.options.refractory.divided(self._speed)
+        return self.window_options.refractory.divided(self._speed)
 
     @property
     def xtest(self) -> XTestInput:

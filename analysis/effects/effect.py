@@ -218,8 +218,17 @@ class Effect:
             who, the columns of :attr:`by`, ``mean``, ``sem``, ``low``, ``high``, ``chance``, ``unit``, ``n_units``, counts and ``note``, and :attr:`without`
             where it is known; empty, with the same columns, where the effect does not apply. Published people are rows whose ``agent_kind`` is ``group means``.
         """
-        scored, plain = _scored(responses), not options
-        evidence = self.whole(scored, paradigm, who=options.pop("who", WHO))
+        scored = _scored(responses)
+        if options:
+            return self._computed(scored, paradigm, human, **options)
+        key = ("table", self, paradigm, human)
+        if key not in scored.known:
+            scored.known[key] = self._computed(scored, paradigm, human)
+        return scored.known[key].copy()
+
+    def _computed(self, scored: Scored, paradigm: str, human: str | None, who: Sequence[str] = WHO, **options: Any) -> pd.DataFrame:
+        """Compute the table that :meth:`table` returns."""
+        evidence = self.whole(scored, paradigm, who=who)
         if self._lacking(evidence.total, paradigm):
             return published_curve("", self.by)
         table = self.make(evidence.cells, **options) if self.make else averages_of(evidence.cells[""], self.value, **options)
@@ -228,22 +237,11 @@ class Effect:
         if self.without and self.without in evidence.cells:
             table = table.merge(_means(evidence.cells[self.without], self.without), on=[*evidence.cells[""].keys.columns], how="left")
         if not self.human:
-            return self._kept(table, scored, paradigm, human) if plain else table
+            return table
         printed = published_curve(paradigm if human is None else human, self.by).assign(paradigm=paradigm)
         for name in self.panels:
             printed = printed[printed[name].isin(table[name].unique())]
-        table = pd.concat([table, printed], ignore_index=True) if len(printed) else table
-        return self._kept(table, scored, paradigm, human) if plain else table
-
-    def _kept(self, table: pd.DataFrame, scored: Scored, paradigm: str, human: str | None) -> pd.DataFrame:
-        """The table; a copy is kept for :meth:`means`."""
-        scored.known["table", self, paradigm, human] = table.copy()
-        return table
-
-    def means(self, scored: Scored, paradigm: str, *, human: str | None = None) -> pd.DataFrame:
-        """The tidy table, as of :meth:`table`; one that was computed before is used again."""
-        made = scored.known.get(("table", self, paradigm, human))
-        return self.table(scored, paradigm, human=human) if made is None else made.copy()
+        return pd.concat([table, printed], ignore_index=True) if len(printed) else table
 
     def notes(self, responses: pd.DataFrame | Scored, paradigm: str, table: pd.DataFrame) -> list[str]:
         """Notes on a table: items in no cell, few units, missing people."""

@@ -33,7 +33,7 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
     parts: list[pd.DataFrame] = []
     for effect in EFFECTS:
         for paradigm in effect.applies(scored):
-            table = effect.means(scored, paradigm, human=(human or {}).get(paradigm))
+            table = effect.table(scored, paradigm, human=(human or {}).get(paradigm))
             crowd = crowd_of(effect, scored, paradigm, against) if against else None
             if crowd is not None and len(crowd.curves) > 1:
                 parts.append(_from_each(effect, table, crowd, paradigm, against))

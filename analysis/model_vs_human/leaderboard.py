@@ -62,7 +62,7 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
             crowds = [(len(crowd.points), effect, crowd) for effect in EFFECTS if (crowd := _crowd(effect, scored, paradigm, against)) is not None]
             if crowds:
                 _, effect, crowd = max(crowds, key=lambda one: one[0])
-                table = effect.means(scored, paradigm, human=(human or {}).get(paradigm))
+                table = effect.table(scored, paradigm, human=(human or {}).get(paradigm))
                 rows += _rows(effect, scored, table, crowd, paradigm, against, level, resamples, seed)
     return pd.DataFrame(rows, columns=[*FIT_COLUMNS, "agent_kind"])
 

@@ -147,7 +147,8 @@ def _sources(checkpoint: Checkpoint, tasks: Sequence[str], files: Sequence[Path]
     SpanLabError
         when a task has none.
     """
-    from spanlab.paradigms import list_paradigms, load_paradigm
+    from spanlab import list_paradigms
+    from spanlab.paradigms import load_paradigm
 
     trained = checkpoint.trained
     library = list_paradigms()

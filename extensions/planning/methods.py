@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from spanlab.analysis.data import Data, Head, SessionFacts, listed, plural
 from spanlab.analysis.effects import EFFECTS, GROUP, GROUP_METHOD, ROC_METHOD
@@ -13,9 +15,6 @@ from spanlab.analysis.report import protocols_of
 from spanlab.analysis.stats import PRIOR, Margin, sort_cells
 from spanlab.core import PARTICIPANT, __version__, as_object, kind_named
 from spanlab.sessions.record import browser_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Methods that are named in the text, and what to cite for them.
 REFERENCES: Mapping[str, str] = {

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from spanlab.analysis.data import Scored
 from spanlab.analysis.effects import question_of, timed_questions
 from spanlab.analysis.stats import sort_cells, z_score
 from spanlab.core import SpanLabError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PlannedValue = Literal["correct", "d_prime", "rt_ms"]
 #: d' beyond this cannot be told from perfect answers by any number of trials that people take.

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import pandas as pd
 
 from spanlab.analysis.data import Scored, plural
 from spanlab.analysis.means import LEVEL
@@ -24,9 +25,6 @@ from spanlab.analysis.stats import Mixed, wilson
 from spanlab.core import SpanLabError, VerdictRule
 
 from .planned_measures import chosen_conditions, design_in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Answers that are simulated at once.
 _AT_ONCE = 4_000_000
@@ -199,8 +197,6 @@ def power(
         :data:`COLUMNS`: ``size`` is the power where the difference is 0 (both conditions as the first); the errors are standard errors of the
         shares of so many simulated studies. Every number of people and trials has seeds of its own, which do not depend on which others are asked for.
     """
-    import pandas as pd
-
     if min(people) < 2 or min(trials) < 1:
         raise SpanLabError("a study needs at least two people (in each group), and one trial in each condition")
     if samples < 100:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from spanlab.analysis.data import plural
 from spanlab.analysis.figures import plain, title_lines
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: From few trials to many.
 _COLOURS = ("#56b4e9", "#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#555555", "#000000")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from spanlab.core import __version__
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from spanlab.analysis.data import Rule
     from spanlab.analysis.stats import Margin
     from spanlab.paradigms import Paradigm, PlannedTrial

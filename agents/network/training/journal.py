@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import TrainingProgress as Bar
+from rich.progress import Progress as Bar
 
 from ....core.errors import SpanLabError
 from ..checkpoints_io.files import write_atomically

@@ -6,14 +6,12 @@ import csv
 import math
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from spanlab.core import VerdictRule
 
 from .entries import Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Probability with which a network that guesses blindly would be taken for one that does not.
 LEVEL = 0.001

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from spanlab.analysis import figure_named
 from spanlab.analysis.data import condition_looks, load
@@ -30,9 +31,6 @@ from spanlab.analysis.nback import (
 from spanlab.core import CHAT, SpanLabError
 
 from .entries import Entry, Row, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The study's tasks; those with feedback are left to agents that read.
 PARADIGMS = (
@@ -162,8 +160,6 @@ def counted_twice(blocks: pd.DataFrame) -> Entry:
 
 def _family(name: str, blocks: pd.DataFrame) -> Entry:
     """The figure of one family, from the published blocks."""
-    import pandas as pd
-
     parts = []
     for variant, model in FAMILIES[name]:
         part = blocks[(blocks["variant"] == variant) & ((blocks["model"] == model) | (model is None))]

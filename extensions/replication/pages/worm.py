@@ -7,7 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from spanlab.agents.network import model_settings
 from spanlab.agents.network.checkpoints_io import worm_tasks
@@ -24,9 +26,6 @@ from spanlab.sessions import find_sessions, read_session
 
 from .entries import Entry, Row, verdict_of
 from .judging import above_blind, judged, margins
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAD = (
     "Sikarwar, A., & Zhang, M. (2023). Decoding the Enigma: Benchmarking Humans and AIs on the Many Facets of Working Memory. "
