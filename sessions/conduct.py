@@ -18,7 +18,7 @@ from ..agents.interruptions import Abandoned
 from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
 from ..core.errors import SpanLabError
-from ..core.signals import ending_as_ctrl_c
+from ..core.event_loop import ending_as_ctrl_c
 from ..core.verdicts import VerdictRule
 from ..core.worker_pool import WorkerPool
 from ..paradigms import Paradigm, PlannedTrial, network_tasks
@@ -383,7 +383,7 @@ def agent_again(
         raise SpanLabError(f"{info['agent']} takes {session.folder} without a window: leave out --screen")
     if kind.at_window:
         from ..agents.human.seating import seat, window_again
-        from .record.browsers import in_browser
+        from .record.session_info import in_browser
 
         if in_browser(info):
             raise SpanLabError(f"{session.folder} is a session in a browser: it goes on when the participant opens the same link again (spanlab serve)")

@@ -14,7 +14,6 @@ from ...core.agent_kinds import PARTICIPANT, former_network, kind_named
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...core.verdicts import VerdictRule
-from ...sessions.record.browsers import browser_of
 from ...sessions.record.columns import read_displays
 from ...sessions.record.events import Climbed
 from ...sessions.record.reader import (
@@ -28,6 +27,7 @@ from ...sessions.record.reader import (
     response_table,
     staircase_of,
 )
+from ...sessions.record.session_info import browser_of
 from ...sessions.record.staircase import describe_span
 from .conduct import Conduct, conduct_of, without_memory
 from .scoring import plural

@@ -13,9 +13,9 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from ...sessions.record.browsers import in_browser
 from ...sessions.record.columns import Displays, TimedDisplay, read_displays, refresh_ms
 from ...sessions.record.reader import find_sessions, read_events, read_session
+from ...sessions.record.session_info import in_browser
 
 #: The share of timed displays that must last for exactly their planned refreshes.
 ON_PLAN = 0.995

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import SpanLabError
-from ...core.signals import ENDING, catching
+from ...core.event_loop import ENDING, catching
 from ...core.verdicts import VerdictRule
 from ..options import DataOption, progress_bar
 from ..running import with_display
@@ -316,8 +316,8 @@ def lines_to_go_on(folder: Path) -> list[str] | None:
 
 
 def _line_to_go_on(visit: Path) -> str:
-    from ...sessions.record.browsers import in_browser
     from ...sessions.record.reader import read_session
+    from ...sessions.record.session_info import in_browser
     from ...sessions.studies.visit_files import fields_due, read_head, states
 
     head, infos = read_head(visit), [read_session(state.folder) for state in states(visit).values()]

@@ -1,6 +1,3 @@
-from .browsers import Browser as Browser
-from .browsers import browser_of as browser_of
-from .browsers import in_browser as in_browser
 from .columns import COLUMNS as COLUMNS
 from .columns import FURTHER as FURTHER
 from .columns import OWN_COLUMNS as OWN_COLUMNS
@@ -24,4 +21,7 @@ from .reader import seed_independent as seed_independent
 from .reader import trial_key as trial_key
 from .reader import trials_left as trials_left
 from .reader import write_responses as write_responses
+from .session_info import Browser as Browser
 from .session_info import SessionInfo as SessionInfo
+from .session_info import browser_of as browser_of
+from .session_info import in_browser as in_browser

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ...agents.base import Agent, ConcurrentAgent
 from ...agents.interruptions import Stopped
-from ...core.signals import ENDING, catching
+from ...core.event_loop import ENDING, catching
 from ...paradigms import PlannedTrial
 from ..before_trials import MachinePractice
 from ..record.reader import trial_key

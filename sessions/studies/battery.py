@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from ...agents.base import Option, WindowAgent
 from ...core.atomic_files import append_line, only_writer, write_json
 from ...core.errors import SpanLabError
+from ...core.event_loop import ending_as_ctrl_c
 from ...core.locale import sentence
-from ...core.signals import ending_as_ctrl_c
 from ...paradigms import AnswerKeys, PlannedTrial, ResponseKind
 from ...paradigms.identity import digest
 from ..beginning import Request, begin, try_out

@@ -24,7 +24,7 @@ from spanlab.extensions.browser.visits.visits import VisitDesk
 from spanlab.paradigms import load_paradigm
 from spanlab.sessions import Request, Runner, begin
 from spanlab.sessions.chosen_trials import plan_trials
-from spanlab.sessions.record.browsers import Browser, browser_of
+from spanlab.sessions.record.session_info import Browser, browser_of
 
 PHONE = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
 TABLET = "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1"
