@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.errors import SpanLabError
-from .running import terminal
+from .options import terminal
 
 if TYPE_CHECKING:
     from ..sessions.evaluations.evaluation_set import SetProgress

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from ...core.errors import SpanLabError
-from ..options import GeneratorOption, ParadigmArgument, SetOption
-from ..running import one_trial
+from ..options import GeneratorOption, ParadigmArgument, SetOption, one_trial
 
 
 def show(

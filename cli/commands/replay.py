@@ -43,8 +43,9 @@ from ..options import (
     parse_levels,
     parse_pairs,
     parse_prices,
+    print_session,
+    terminal,
 )
-from ..running import print_session, terminal
 from .run import DATA, given
 from .study import lines_to_go_on
 

@@ -8,8 +8,20 @@ from typing import Annotated
 import typer
 
 from ...core.errors import SpanLabError
-from ..options import DataOption, DesignOption, GeneratorOption, PairedOption, SetOption, TrialsOption, TriggersOption, parse_generator, parse_levels
-from ..running import print_session, terminal, window_options
+from ..options import (
+    DataOption,
+    DesignOption,
+    GeneratorOption,
+    PairedOption,
+    SetOption,
+    TrialsOption,
+    TriggersOption,
+    parse_generator,
+    parse_levels,
+    print_session,
+    terminal,
+    window_options,
+)
 from .study import DialogOption, ExistingOption, FieldOption, NumberOption, SessionOption, StudyOptions, parse_fields, run_study
 
 DATA = Path("data")

@@ -10,8 +10,7 @@ import typer
 
 from ...core.errors import SpanLabError
 from ..chatting import CacheOption, CareOption, ConcurrencyOption, MaxCostOption, MaxTokensOption, PriceOption, care_given
-from ..options import parse_pairs, parse_prices
-from ..running import terminal
+from ..options import parse_pairs, parse_prices, terminal
 
 if TYPE_CHECKING:
     from ...analysis.model_vs_human.choice_bits import ChoiceBits

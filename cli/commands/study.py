@@ -17,8 +17,7 @@ import typer
 from ...core.errors import SpanLabError
 from ...core.event_loop import ENDING, catching
 from ...core.verdicts import VerdictRule
-from ..options import DataOption, progress_bar
-from ..running import with_display
+from ..options import DataOption, progress_bar, with_display
 from .listing import print_table
 
 if TYPE_CHECKING:
