@@ -108,44 +108,69 @@ _KNOWS = "simulated, knows the answers"
 _GREEN = ("#00805c", "#3fae8c", "#00543d"), ("#37e0b0", "#98ecd3", "#17a97f")
 
 CHANCE = AgentKind(
-    "chance", "guesses", "yardstick", label="random guesses", order=9, mark=Mark(("#8a8a8a", "#a9a9a9"), ("#858585", "#6c6c6c"), _SOLID, 1.4, "cross", 34)
+    name="chance",
+    help="guesses",
+    role="yardstick",
+    label="random guesses",
+    order=9,
+    mark=Mark(("#8a8a8a", "#a9a9a9"), ("#858585", "#6c6c6c"), _SOLID, 1.4, "cross", 34),
 )
 IDEAL = AgentKind(
-    *("ideal", "oracle: remembers everything", "yardstick", True, _KNOWS),
+    name="ideal",
+    help="oracle: remembers everything",
+    role="yardstick",
+    oracle=True,
+    label=_KNOWS,
     order=8,
     mark=Mark(("#5d5a88", "#8d8ab5"), ("#b3b0e0", "#8885bb"), _DASHED, 1.6, "triangle-down", 44),
 )
 CAPACITY = AgentKind(
-    *("capacity", "oracle: a limited buffer with decay; capacity:PLACES sets its size", "yardstick", True, _KNOWS),
+    name="capacity",
+    help="oracle: a limited buffer with decay; capacity:PLACES sets its size",
+    role="yardstick",
+    oracle=True,
+    label=_KNOWS,
     order=7,
     mark=Mark(("#d8bf86", "#e6d4a8"), ("#7d682f", "#63542b"), _DASHED, 1.4, "triangle-right", 38),
 )
 OBSERVER = AgentKind(
-    *("observer", "keeps the gist and no items: observer:sum, observer:filled, observer:first, observer:last", "yardstick"),
+    name="observer",
+    help="keeps the gist and no items: observer:sum, observer:filled, observer:first, observer:last",
+    role="yardstick",
     label="gist alone",
     order=7,
     mark=Mark(("#8a6d3b", "#b08d57", "#6b4f1d", "#c9a56b"), ("#c2a36b", "#9a7b45", "#e0c48f", "#7c6131"), _DOTTED, 1.4, "diamond", 38),
 )
 SIMULATED = AgentKind(
-    *("simulated", "oracle: presses real keys and clicks in the real window; simulated:OBSERVER", "stand-in", True, _KNOWS),
+    name="simulated",
+    help="oracle: presses real keys and clicks in the real window; simulated:OBSERVER",
+    role="stand-in",
+    oracle=True,
+    label=_KNOWS,
     order=6,
     reads=True,
     mark=Mark(("#b5488c", "#d68fb8"), ("#ec97c8", "#bf6d9b"), _DASHED, 2.0, "triangle-left", 48),
 )
 RECORDED = AgentKind(
-    *("recorded", "gives the answers of a recorded session again: recorded:SESSION", "replay"),
+    name="recorded",
+    help="gives the answers of a recorded session again: recorded:SESSION",
+    role="replay",
     label="replay of a recorded session",
     order=5,
     mark=Mark(("#6b705c", "#969b87"), ("#b7bca5", "#8d927d"), _SOLID, 1.8, "stroke", 60),
 )
 PUBLISHED = AgentKind(
-    *("published", "a model that is met in its published answers only", "model"),
+    name="published",
+    help="a model that is met in its published answers only",
+    role="model",
     label="model, published answers",
     order=4,
     mark=Mark(("#3d6b00", "#79a63c", "#284600"), ("#a5d65f", "#cdeba3", "#7eae3a"), _SOLID, 1.8, "wedge", 60),
 )
 CHAT = AgentKind(
-    *("chat", "a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)", "model"),
+    name="chat",
+    help="a chat model behind an OpenAI-compatible endpoint: chat:MODEL, or chat:MODEL@PROVIDER (see spanlab providers)",
+    role="model",
     label="chat model",
     order=2,
     reads=True,
@@ -154,34 +179,36 @@ CHAT = AgentKind(
 )
 #: a chat model whose server is a script; its sessions say so in their label
 SCRIPTED = AgentKind(
-    "scripted",
-    "a scripted server in place of a chat model",
-    "script",
+    name="scripted",
+    help="a scripted server in place of a chat model",
+    role="script",
     label="scripted server, not a model",
     order=3,
     mark=Mark(*_GREEN, _DOTTED, 1.8, "triangle-up", 52),
 )
 NETWORK = AgentKind(
-    *(
-        "network",
+    name="network",
+    help=(
         "a trained network: network:laptop ships, network:limited has noise in its memory, network:FILE is a checkpoint of yours, "
-        "network:FILE.yaml one made without SpanLab",
-        "model",
+        "network:FILE.yaml one made without SpanLab"
     ),
+    role="model",
     label="trained network",
     order=1,
     mark=Mark(("#0069b0", "#4d9fd6", "#00406b"), ("#5cb3f0", "#a3d5f8", "#2e86c4"), _SOLID, 2.0, "square", 42),
 )
 #: published human data in curve tables, which are means of groups; sessions of the kind ``published`` hold what a model answered, trial by trial
 PRINTED = AgentKind(
-    "group means",
-    "published means of groups of people",
-    "print",
+    name="group means",
+    help="published means of groups of people",
+    role="print",
     label="published group means",
     mark=Mark(("#2b2b2b", "#6a6a6a"), ("#f2f2f2", "#bdbdbd"), _SOLID, 1.4, "diamond", 56),
 )
 PARTICIPANT = AgentKind(
-    *("participant", "a person at the window", "person"),
+    name="participant",
+    help="a person at the window",
+    role="person",
     label="person",
     order=0,
     reads=True,
