@@ -1,4 +1,4 @@
-"""Arguments of the command line, and the progress bar. Part of the command line."""
+"""Options of several commands and how they are read, the progress bar, and the end of a session on the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Coroutines run to their end from ordinary functions, also inside a running event loop, as notebooks have one."""
+"""Coroutines run to their end from ordinary functions, also inside a running event loop, as notebooks have one; and
+signals that end a program as Ctrl-C does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Sessions from the first check of an agent to the last line of the record, for commands and for programs."""
+"""Sessions from the first check of an agent to the last line of the record, for commands and for programs.
+
+What a session costs is the agent's to say: it sees the trials before (:class:`SessionOutlook`) and the record after
+(:class:`SessionLedger`).
+"""
 
 from __future__ import annotations
 

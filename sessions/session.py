@@ -1,4 +1,7 @@
-"""Sessions: the folder, its ``session.json``, and coming back to them."""
+"""Sessions: the folder, its ``session.json``, and coming back to them.
+
+The images and sounds of a paradigm are copied into the folder, so that trials can be shown again as they were.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The base of every stimulus, and the registry of those that a YAML file can show."""
+"""The base of every stimulus, the registry of those that a YAML file can show, and the parameter types that they share.
+
+Cells are numbered from 0, row by row, in parameters. In words, rows, columns and numbered positions count from 1 at the
+top left, as in the response kinds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The timeline of a paradigm: flow (for, repeat, when/else, do) around steps, read once and unrolled for every trial."""
+"""The timeline of a paradigm: flow (for, repeat, when/else, do) around steps, read once and unrolled for every trial.
+
+A step is what is shown, what is asked and what is recorded, as it stands in the file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Response kinds: what may be answered, how people, chat models and networks give the answer, and how it is scored."""
+"""Response kinds: what may be answered, how people, chat models and networks give the answer, and the scores of its items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text around an answer in a reply: marks and quotes, dashes of all sorts, words that turn it into its opposite."""
+"""Answers in the text of a reply: marks and quotes around them, words that turn them into their opposite, symbols in order.
+
+A reply that could mean two answers has none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complex span: items to store with the displays from which they are chosen, and the decisions that interrupt."""
+"""Complex span: items to store with the displays from which they are chosen, the decisions that interrupt, and figures to coordinate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``session.json``: the agent, the paradigm and the plan of a session, with a description of each key.
+"""``session.json``: the agent, the paradigm and the plan of a session, with a description of each key;
+and the browser in which a session was taken.
 
 Other keys may stand beside these. What a study, a trigger port or a cost estimate records is checked by the code that reads it.
 """

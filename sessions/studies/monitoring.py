@@ -1,4 +1,5 @@
-"""The sessions of a study as they run: progress, accuracy, displays and trigger codes, from the records alone. Nothing is written or locked."""
+"""The sessions of a study as they run: progress, accuracy, displays and trigger codes, from the records
+alone, and their table. Nothing is written or locked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a study file: declared once, validated and documented from here."""
+"""The keys of a study file, declared once, validated and documented from here; and the orders of its paradigms."""
 
 from __future__ import annotations
 

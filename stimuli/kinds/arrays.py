@@ -1,4 +1,4 @@
-"""Several patterns or arrows at once, each in its place: the displays from which an answer is chosen."""
+"""Patterns of filled cells, by themselves or two side by side; and several patterns or arrows at once, from which an answer is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plainest displays: nothing, a cross, a tone."""
+"""The plainest displays: nothing, a cross, a tone, noise; and the dot and the colour field of complex span."""
 
 from __future__ import annotations
 
