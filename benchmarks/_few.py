@@ -16,7 +16,7 @@ import pandas as pd
 from _samples_of_figures import answerers, scored
 from scipy.special import expit, logit, ndtr
 
-from spanlab.analysis.effects.capacity import cowan_k, over_units, pashler_k
+from spanlab.analysis.effects.capacity import cowan_k, least_variance, over_units, pashler_k
 from spanlab.analysis.effects.curves import primacy_recency
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
@@ -31,9 +31,9 @@ from spanlab.analysis.stats.signal_detection import detection
 
 Random = np.random.RandomState
 Limits = tuple[float, float]
-PEOPLE, SESSIONS, SETS, WHOLE = (3, 4, 5, 6, 8, 12, 24), (2, 3, 5, 9, 20), 2000, 500
+PEOPLE, SESSIONS, SETS = (3, 4, 5, 6, 8, 12, 24), (2, 3, 5, 9, 20), 2000
 HOLDS, CLAIMS = "interval holds", "sentence claims a difference"
-_MANY, _SPREAD = 100_000, 0.6
+_MANY, _SPREAD, _AT_ONCE = 100_000, 0.6, 100
 _SLOPE = np.array([-0.3, -0.1, 0.1, 0.3])
 
 
@@ -110,9 +110,11 @@ def share(level: float, trials: int = 24, *, unequal: bool = False, spread: floa
     return make
 
 
-def weighted(levels: Sequence[float], weights: Sequence[float] | np.ndarray, trials: int = 24, *, unequal: bool = False, lacking: str = "") -> Any:
+def weighted(
+    levels: Sequence[float], weights: Sequence[float] | np.ndarray, trials: int = 24, *, unequal: bool = False, lacking: str = "", spread: float = _SPREAD
+) -> Any:
     """A slope or difference of shares within people."""
-    own, weight = shares_of(levels), np.asarray(weights, float)
+    own, weight = shares_of(levels, spread), np.asarray(weights, float)
 
     def make(people: int) -> Any:
         asked = trials_of(people, len(levels), trials, unequal) * pattern(lacking, people, len(levels))
@@ -189,20 +191,22 @@ def dprime(level: float, other: float | None = None, trials: int = 48) -> Any:
     return make
 
 
-def capacity(planted: float, size: int, formula: Callable[..., Any]) -> Any:
+def capacity(planted: float, size: int, formula: Callable[..., Any], trials: int = 36) -> Any:
     """Mean K over people; whoever holds K of N items sees every change of these, and says "change" else in three of ten."""
 
-    def of(random: Random, many: int) -> np.ndarray:
+    def of(random: Random, many: int) -> tuple[np.ndarray, float]:
         own = np.clip(random.normal(planted, 0.6, many), 0, size)
         guess = 0.3 * (1 - own / size) if formula is cowan_k else np.full(many, 0.3)
-        hits, alarms = random.binomial(36, own / size + (1 - own / size) * 0.3) / 36, random.binomial(36, guess)
-        return np.asarray(formula(np.full(many, size), hits, alarms / 36, 36.0))
+        hits, alarms = random.binomial(trials, own / size + (1 - own / size) * 0.3) / trials, random.binomial(trials, guess) / trials
+        least = least_variance(hits, np.full(many, trials), alarms, "Cowan" if formula is cowan_k else "Pashler")
+        return np.asarray(formula(np.full(many, size), hits, alarms, float(trials))), least
 
-    truth = float(np.nanmean(of(Random(0), _MANY)))
+    truth = float(np.nanmean(of(Random(0), _MANY)[0]))
 
     def make(people: int) -> Any:
         def once(random: Random) -> Limits:
-            found = over_units(of(random, people), "participant", size)
+            values, least = of(random, people)
+            found = over_units(values, "participant", size, least)
             return found["low"], found["high"]
 
         return once, truth
@@ -277,22 +281,45 @@ def likeness(people: int = 12, tilt: float = 0.0, spread: float = 0.15) -> Any:
     return make
 
 
+def many_alike(people: int, trials: int, paradigm: str) -> pd.DataFrame:
+    """Rows of :func:`answerers` of many studies at once, each of people with a name of their own: a table of all costs little more than that of one."""
+    base = answerers(people * _AT_ONCE, trials, paradigm)
+    study = np.repeat(np.arange(_AT_ONCE), people * trials)
+    return base.assign(agent=[f"People {number:03d}" for number in study], study=study)
+
+
+def from_many(studies: Callable[[Random], Sequence[Limits]]) -> Callable[[Random], Limits]:
+    """One set after another, of studies that are made many at once."""
+    ready: list[Limits] = []
+
+    def once(random: Random) -> Limits:
+        if not ready:
+            ready.extend(reversed(studies(random)))
+        return ready.pop()
+
+    return once
+
+
 def claims(level: float, trials: int = 16) -> Any:
     """The whole way, from answers of people whose accuracy does not depend on the set size to the sentence of the page."""
     shown = effect("set_size")
 
     def make(people: int) -> Any:
-        base = answerers(people, 3 * trials, "cd")
-        base = base.assign(set_size=np.tile(np.repeat([2.0, 4.0, 6.0], trials), people))
+        base = many_alike(people, 3 * trials, "cd")
+        base = base.assign(set_size=np.tile(np.repeat([2.0, 4.0, 6.0], trials), people * _AT_ONCE))
 
-        def once(random: Random) -> Limits:
-            own = np.repeat(expit(logit(level) + _SPREAD * random.normal(size=people)), 3 * trials)
+        def studies(random: Random) -> Sequence[Limits]:
+            own = np.repeat(expit(logit(level) + _SPREAD * random.normal(size=people * _AT_ONCE)), 3 * trials)
             part = scored(base.assign(correct=(random.rand(len(base)) < own).astype(float)))
-            computed: Any = SimpleNamespace(effect=shown, trends=trends(shown, part, "cd"), table=part.items)
-            _, text = effect_sentence([computed], part)
-            return (math.nan, math.nan) if "no interval" in text else (-1.0, 1.0) if "not distinguishable from 0" in text else (1.0, 1.0)
+            slopes, limits = trends(shown, part, "cd"), []
+            for _, rows in slopes.groupby("agent", sort=True):
+                computed: Any = SimpleNamespace(effect=shown, trends=rows, table=part.items)
+                _, text = effect_sentence([computed], part)
+                nothing = "not distinguishable from 0" in text
+                limits.append((math.nan, math.nan) if "no interval" in text else (-1.0, 1.0) if nothing else (1.0, 1.0))
+            return limits
 
-        return once, 0.0
+        return from_many(studies), 0.0
 
     return make
 
@@ -302,19 +329,18 @@ def primacy(trials: int = 24) -> Any:
     odds = np.array([1.6, 0.8, 0.7, 0.8, 1.4])
 
     def make(people: int) -> Any:
-        base = answerers(people, 5 * trials, "vsr")
-        place = np.tile(np.arange(1, 6), people * trials)
-        unit = np.repeat(np.arange(people * trials), 5)
+        base = many_alike(people, 5 * trials, "vsr")
+        place = np.tile(np.arange(1, 6), people * trials * _AT_ONCE)
+        unit = np.repeat(np.arange(people * trials * _AT_ONCE), 5)
         base = base.assign(serial_position=place.astype(float), list_length=5.0, unit_trial=unit, trial=unit, set_size=5.0)
 
-        def once(random: Random) -> Limits:
-            own = np.repeat(_SPREAD * random.normal(size=people), 5 * trials)
+        def studies(random: Random) -> Sequence[Limits]:
+            own = np.repeat(_SPREAD * random.normal(size=people * _AT_ONCE), 5 * trials)
             table = primacy_recency(scored(base.assign(correct=(random.rand(len(base)) < expit(odds[place - 1] + own)).astype(float))))
-            row = table[table["index"] == "primacy"].iloc[0]
-            return row["low"], row["high"]
+            return list(table.loc[table["index"] == "primacy", ["low", "high"]].itertuples(index=False, name=None))
 
         shares = expit(odds + _SPREAD * Random(0).normal(size=(_MANY, 1))).mean(axis=0)
-        return once, float(shares[0] - shares[1:4].mean())
+        return from_many(studies), float(shares[0] - shares[1:4].mean())
 
     return make
 
@@ -323,16 +349,21 @@ def within() -> Any:
     """The difference of two conditions in time, by the intervals without differences between people (over the root of 2)."""
 
     def make(people: int) -> Any:
-        base = answerers(people, 3, "own").assign(factor_load=np.tile([1.0, 2.0, 3.0], people))
+        base = many_alike(people, 3, "own").assign(factor_load=np.tile([1.0, 2.0, 3.0], people * _AT_ONCE))
 
-        def once(random: Random) -> Limits:
-            values = np.repeat(random.normal(600, 60, people), 3) + random.normal(0, 30, 3 * people)
+        def studies(random: Random) -> Sequence[Limits]:
+            values = np.repeat(random.normal(600, 60, people * _AT_ONCE), 3) + random.normal(0, 30, len(base))
             cells = together([unit_sums(scored(base.assign(rt_ms=values)), ("factor_load",), value="rt_ms")])
-            (low, high), (other_low, other_high), _ = within_people(cells, len(cells.keys.columns) - 1)
-            middle, reach = (other_low + other_high - low - high) / 2, math.sqrt(2) * (high - low + other_high - other_low) / 4
-            return middle - reach, middle + reach
+            found = within_people(cells, len(cells.keys.columns) - 1)
+            limits = []
+            for agent in sorted(set(cells.keys["agent"])):
+                first, second = np.flatnonzero(cells.keys["agent"] == agent)[:2]
+                (low, high), (other_low, other_high) = found[first], found[second]
+                middle, reach = (other_low + other_high - low - high) / 2, math.sqrt(2) * (high - low + other_high - other_low) / 4
+                limits.append((middle - reach, middle + reach))
+            return limits
 
-        return once, 0.0
+        return from_many(studies), 0.0
 
     return make
 
@@ -354,6 +385,7 @@ DESIGNS: Sequence[Design] = (
     Design("share", "people at 98%", share(0.98)),
     Design("share", "people at 99.5%, 12 trials", share(0.995, 12)),
     Design("share", "people at 2%", share(0.02)),
+    Design("share", "people at 98% who differ much (SD 1), 96 trials", share(0.98, 96, spread=1.0)),
     Design("difference of two conditions", "people at 50%", weighted([0.5, 0.5], _DIFFERENCE)),
     Design("difference of two conditions", "people at 75%, 12 to 36 trials", weighted([0.75, 0.75], _DIFFERENCE, unequal=True)),
     Design("difference of two conditions", "people at 90% and 80%", weighted([0.9, 0.8], _DIFFERENCE)),
@@ -362,8 +394,10 @@ DESIGNS: Sequence[Design] = (
     Design("difference of two conditions", "people at 98% and 90%, 96 trials", weighted([0.98, 0.9], _DIFFERENCE, 96)),
     Design("difference of two conditions", "people at 99.5% and 98%, 12 trials", weighted([0.995, 0.98], _DIFFERENCE, 12)),
     Design("difference of two conditions", "people at 3% and 10%", weighted([0.03, 0.1], _DIFFERENCE)),
+    Design("difference of two conditions", "people at 99% and 95% who differ much (SD 1), 96 trials", weighted([0.99, 0.95], _DIFFERENCE, 96, spread=1.0)),
     Design("slope", "people at 75%", weighted([0.75] * 4, _SLOPE)),
     Design("slope", "people, 98% to 60%", weighted([0.98, 0.9, 0.75, 0.6], _SLOPE)),
+    Design("slope", "people, 99% to 96%, who differ much (SD 1), 96 trials", weighted([0.99, 0.98, 0.97, 0.96], _SLOPE, 96, spread=1.0)),
     Design("slope", "people at 98%, 12 to 36 trials", weighted([0.98] * 4, _SLOPE, unequal=True)),
     Design("slope", "half of the people at 75% lack a condition", weighted([0.75] * 4, _SLOPE, lacking="half"), PEOPLE[1:]),
     Design("slope", "one person, of people at 95%, lacks a condition", weighted([0.95] * 4, _SLOPE, lacking="one")),
@@ -372,17 +406,20 @@ DESIGNS: Sequence[Design] = (
     Design("d′", "people, d′ = 3", dprime(3.0)),
     Design("difference of two conditions, d′", "people, d′ = 1.5", dprime(1.5, 1.5)),
     Design("items held (Pashler's K)", "people who hold 3 of 6", capacity(3.0, 6, pashler_k)),
-    Design("items held (Pashler's K)", "people who hold 0 to 2 of 6", capacity(0.0, 6, pashler_k)),
-    Design("items held (Pashler's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, pashler_k)),
+    Design("items held (Pashler's K)", "people who hold 0 to 2 of 6", capacity(0.0, 6, pashler_k), sets=2 * SETS),
+    Design("items held (Pashler's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, pashler_k), sets=2 * SETS),
+    Design("items held (Pashler's K)", "people who hold all of 4", capacity(6.0, 4, pashler_k), sets=2 * SETS),
     Design("items held (Cowan's K)", "people who hold 3 of 6", capacity(3.0, 6, cowan_k)),
-    Design("primacy", "people, 24 lists of 5", primacy(), sets=WHOLE),
+    Design("items held (Cowan's K)", "people who hold 0 to 2 of 6", capacity(0.0, 6, cowan_k), sets=2 * SETS),
+    Design("items held (Cowan's K)", "people who hold all or nearly all of 4", capacity(4.0, 4, cowan_k), sets=2 * SETS),
+    Design("primacy", "people, 24 lists of 5", primacy()),
     Design("difference from people", "a machine at 50%, people at 75%", from_people(0.5, 0.75)),
     Design("difference from people", "a machine at 75%, people at 75%", from_people(0.75, 0.75)),
     Design("difference from people", "a machine at 98%, people at 90%", from_people(0.98, 0.9)),
     Design("difference from people", "a machine at 100%, people at 95%", from_people(1.0, 0.95)),
     Design("difference from people", "a machine at 5%, people at 10%", from_people(0.05, 0.1)),
-    Design("slope along set sizes, flat", "people at 75%: from answers to the sentence", claims(0.75), counted=CLAIMS, sets=WHOLE),
-    Design("slope along set sizes, flat", "people at 97%: from answers to the sentence", claims(0.97), counted=CLAIMS, sets=WHOLE),
+    Design("slope along set sizes, flat", "people at 75%: from answers to the sentence", claims(0.75), counted=CLAIMS),
+    Design("slope along set sizes, flat", "people at 97%: from answers to the sentence", claims(0.97), counted=CLAIMS),
     Design("share of a machine", "sessions at 50%", sessions(0.5), SESSIONS),
     Design("share of a machine", "sessions at 75%", sessions(0.75), SESSIONS),
     Design("share of a machine", "sessions at 95%", sessions(0.95), SESSIONS),

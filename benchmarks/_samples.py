@@ -219,7 +219,9 @@ def kappa_of(people: int, machine: bool, share: float = 0.3, trials: int = 96) -
         for agent, kind, person in names:
             follows = random.rand(trials) < share**0.5
             right = np.where(follows, hard, random.rand(trials) < 0.65)
-            parts.append(pd.DataFrame(step | {"agent": agent, "agent_kind": kind, "participant": person, "correct": right.astype(float)}))
+            parts.append(
+                pd.DataFrame(step | {"agent": agent, "agent_kind": kind, "participant": person, "session": person or agent, "correct": right.astype(float)})
+            )
         table = error_consistency(Scored(pd.concat(parts, ignore_index=True), parts[0].iloc[:0], ()), resamples=RESAMPLES)
         pair = table[table["agent"] != table["other"]] if machine else table
         row = pair.iloc[0]

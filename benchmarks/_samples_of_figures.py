@@ -39,7 +39,7 @@ def answerers(people: int, trials: int, paradigm: str) -> pd.DataFrame:
     many = np.tile(np.arange(trials), max(1, people))
     fixed = {"agent": "People", "agent_kind": "participant", "oracle": False, "paradigm": paradigm, "step": 1, "ask": 1, "outcome": "answered", "chance": 0.5}
     own = {"participant": who, "session": who, "trial": many, "trial_id": many.astype(str), "unit_trial": np.arange(len(many))}
-    return pd.DataFrame(fixed | own | {"block": 1, "practice": False, "output_position": np.nan, "rt_ms": np.nan})
+    return pd.DataFrame(fixed | own | {"block": 1, "practice": False, "output_position": np.nan, "edit_distance": np.nan, "rt_ms": np.nan})
 
 
 def _said(random: Random, signal: np.ndarray, dprime: np.ndarray | float, criterion: np.ndarray | float) -> np.ndarray:
@@ -259,6 +259,7 @@ def free_recall(people: int, lists: int, follows: float, length: int = 6) -> Onc
         "block": 1,
         "practice": False,
         "chance": 1 / 9,
+        "edit_distance": np.nan,
     }
     whole = found.assign(**head, participant=found["person"].map("P{}".format), list_length=float(length), trial=found["list"], rt_ms=np.nan)
     whole["session"], whole["trial_id"] = whole["participant"], whole["list"].astype(str)

@@ -1,4 +1,5 @@
 from .coding import decoded as decoded
+from .column_map import read_map as read_map
 from .columns import plain_name as plain_name
 from .conduct import without_memory as without_memory
 from .exclusions import Rule as Rule

@@ -21,7 +21,7 @@ from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
-from ..stats.margins import bayes_factor_of
+from ..stats.margins import Margin, bayes_factor_of, judged
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
 from .sensitivity import RATES, Sensitivity
@@ -36,15 +36,14 @@ _FEWEST_UNEQUAL = 8
 MOST_PANELS = 4
 
 
-def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL) -> pd.DataFrame:
+def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, margin: Margin | None = None) -> pd.DataFrame:
     """For each answerer and panel of an effect: its slope (per unit of its axis) or its differences, with interval and test.
 
     Returns
     -------
     pandas.DataFrame
-        who, the panels, then :data:`TREND_COLUMNS`; empty where the effect does not apply, or is not an average.
+        who, the panels, then :data:`TREND_COLUMNS`, and with a margin :data:`.MARGIN_COLUMNS`; empty where the effect does not apply, or is not an average.
     """
-    columns = [*WHO, *effect.panels, *TREND_COLUMNS]
     rows = []
     for source in _found(effect, responses, paradigm):
         for key, line in source.lines().items():
@@ -53,10 +52,10 @@ def trends(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, l
                 numbers, weights = [line[place] for place in weight], np.array(list(weight.values()))
                 head = dict(zip([*WHO, *effect.panels], key, strict=True)) | {"contrast": name, "omnibus_p": overall, "conditions": len(line)}
                 rows.append(head | source.row(numbers, weights, level))
-    return pd.DataFrame(rows, columns=columns)
+    return _judged(rows, [*WHO, *effect.panels, *TREND_COLUMNS], margin)
 
 
-def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL) -> pd.DataFrame:
+def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str, *, level: float = LEVEL, margin: Margin | None = None) -> pd.DataFrame:
     """For each answerer and pair of panels: how much their means differ over the conditions that both have, and (along numbers) their slopes.
 
     Returns
@@ -89,7 +88,12 @@ def between_panels(effect: Effect, responses: pd.DataFrame | Scored, paradigm: s
                         "omnibus_p": math.nan,
                     }
                     rows.append(head | source.row(numbers, weights, level))
-    return pd.DataFrame(rows, columns=[*WHO, *TREND_COLUMNS])
+    return _judged(rows, [*WHO, *TREND_COLUMNS], margin)
+
+
+def _judged(rows: Sequence[dict[str, Any]], columns: Sequence[str], margin: Margin | None) -> pd.DataFrame:
+
+    return judged(pd.DataFrame(rows, columns=[*columns, "tested"]), margin).drop(columns="tested")
 
 
 def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
@@ -167,7 +171,7 @@ class _Detected(_Averages):
         row = _row(weighted, 0.0, self.cells, [number for pair in places for number in pair])
         compared_at = "" if self.measure in RATES.values() else self._of.compared_at(self.cells, places)
         if compared_at and row["unit"] != "trial" and row["n_units"] < _FEWEST_UNEQUAL:
-            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10", "omnibus_p"), math.nan)
+            row |= dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10", "omnibus_p", "tested"), math.nan)
             compared_at += f"; fewer than {_FEWEST_UNEQUAL} {row['unit']}s: no interval, no test"
         return row | {"note": "; ".join(filter(None, (row["note"], compared_at)))}
 
@@ -194,7 +198,7 @@ def _row(estimate: Contrast, guessing: float, cells: Cells, numbers: Sequence[in
         if estimate.lone:
             why = f"one {unit}" if estimate.n == 1 else f"{'a condition has' if estimate.lone == 1 else f'{estimate.lone} conditions have'} only one {unit}"
         return row | {"note": f"{why}: no interval, no test"}
-    row |= {"se": estimate.se, "df": estimate.df}
+    row |= {"se": estimate.se, "df": estimate.df, "tested": estimate}
     if not math.isnan(guessing):
         row |= estimate.against(guessing)
         row["bf10"] = bayes_factor_of(row["t"], estimate.sizes)

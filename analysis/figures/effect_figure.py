@@ -17,7 +17,7 @@ from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
 from ..means.within_people import of_each_person, within_people
-from ..stats.margins import PRIOR, judged, margin_of
+from ..stats.margins import PRIOR, margin_of
 from .charts import plain, title_lines
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, label_room, label_rows
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
@@ -314,8 +314,8 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
     each = each if wish.points and each is not None and len(each) else None
     below += " Small points: single people." if each is not None else ""
     margin = margin_of(wish.margins, unit_of(effect))
-    tests = judged(trends(effect, data.scored, paradigm), margin)
-    between = judged(between_panels(effect, data.scored, paradigm), margin) if panels else tests.iloc[:0]
+    tests = trends(effect, data.scored, paradigm, margin=margin)
+    between = between_panels(effect, data.scored, paradigm, margin=margin) if panels else tests.iloc[:0]
     heading = f"Slopes and differences (t-tests against guessing; omnibus: do the conditions differ at all?). {PRIOR}"
     further = [(heading, tests[["agent", *effect.panels, *_TREND, *_alike(tests)]])] if len(tests) else []
     if len(between):

@@ -3,20 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from .bootstrap import LEVEL, share_limits
+from .bootstrap import LEVEL, share_limits, wilson_limits
 from .cell_means import Cells
 
 #: Below this many right or wrong answers in a cell the spread between units tells too little: there shares have the standard error of independent answers at
 #: least (see the table of coverage in ``docs/statistics.md``).
 _RARE = 10
+#: A share that is nearer to 0 or 1 than this is skewed over people, and so is what it is a part of.
+_NEAR = 0.1
 #: Units whose cells are counted at a time.
 _CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class SkewedShares:
+    """Shares, some of them near 0 or 1, from which a weighted sum is made: how far it may lie further out than it was found.
+
+    Where nearly all answers of a condition are right, a few poor performers make its mean, and are seldom among few people: then both a difference and its
+    standard error are too small, and Student's intervals held down to 88 %, with people who differ by 1.0 in log odds.
+
+    Parameters
+    ----------
+    means, ses, sizes : of each share its mean (not quite 0 or 1), its standard error and its number of units
+    weights : of each
+    together : correlations of the weighted means, with the signs of the weights
+    """
+
+    means: tuple[float, ...]
+    ses: tuple[float, ...]
+    sizes: tuple[int, ...]
+    weights: tuple[float, ...]
+    together: np.ndarray
+
+    def reach(self, up: bool, level: float) -> float:
+        """How far the sum may go up or down: by Wilson's intervals of the shares, put together (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
+        away = []
+        for mean, se, size, weight in zip(self.means, self.ses, self.sizes, self.weights, strict=True):
+            low, high = wilson_limits(mean, se, size - 1, level)
+            away.append(abs(weight) * (high - mean if (weight > 0) == up else mean - low))
+        return math.sqrt(max(0.0, float(np.array(away) @ self.together @ np.array(away))))
 
 
 @dataclass(frozen=True)
@@ -31,6 +62,7 @@ class Contrast:
     level : of confidence
     sizes : how many units there are, where each is in all cells; how many in each of two cells that have none in common; empty for any other pattern
     share : whether it is a mean of shares, which lies within 0 and 1
+    skewed : the shares that it is made from, where some of them are near 0 or 1
     """
 
     value: float
@@ -41,6 +73,7 @@ class Contrast:
     level: float = LEVEL
     sizes: tuple[int, ...] = ()
     share: bool = False
+    skewed: SkewedShares | None = None
 
     def against(self, expected: float) -> dict[str, float]:
         """Two-tailed t-test against a value: ``t``, ``df`` and ``p``."""
@@ -51,7 +84,7 @@ class Contrast:
 
     def ends(self, level: float | None = None) -> tuple[float, float]:
         """The interval: of a mean of shares :func:`.share_limits`, else Student's, which holds 0 where the t-test against 0 does not reject; NaN without a
-        standard error.
+        standard error. Of skewed shares the end that is further from 0 is that of :meth:`SkewedShares.reach`, where this is further out.
         """
         from scipy.special import stdtrit
 
@@ -59,7 +92,14 @@ class Contrast:
         if self.share:
             return share_limits(self.value, self.se, self.df, self.n, level)
         reach = float(stdtrit(min(self.df, 1e9), (1 + level) / 2)) * self.se if self.se > 0 else math.nan
-        return self.value - reach, self.value + reach
+        if self.skewed is None or not reach > 0:
+            return self.value - reach, self.value + reach
+        further = max(reach, self.skewed.reach(self.value > 0, level))
+        return (self.value - reach, self.value + further) if self.value > 0 else (self.value - further, self.value + reach)
+
+    def p(self, expected: float = 0.0) -> float:
+        """Two-sided p against a value, see :func:`p_of_ends`."""
+        return p_of_ends(self.ends, expected)
 
 
 @dataclass(frozen=True)
@@ -92,15 +132,25 @@ class Apart:
         return self.value - down, self.value + up
 
     def p(self, expected: float = 0.0) -> float:
-        """Two-sided p against a value: 1 minus the level of the interval that ends there; NaN without an interval."""
-        if math.isnan(self.ends()[0]):
-            return math.nan
-        low, high = -700.0, 0.0  # of the logarithm of p
-        for _ in range(60):
-            middle = (low + high) / 2
-            ends = self.ends(-math.expm1(middle))
-            low, high = (low, middle) if not ends[0] <= expected <= ends[1] else (middle, high)
-        return math.exp(high)
+        """Two-sided p against a value, see :func:`p_of_ends`."""
+        return p_of_ends(self.ends, expected)
+
+
+def p_of_ends(ends: Callable[[float], tuple[float, float]], expected: float) -> float:
+    """Two-sided p against a value: 1 minus the level of the interval that ends there; NaN without an interval.
+
+    Parameters
+    ----------
+    ends : the interval of a level
+    """
+    if math.isnan(ends(LEVEL)[0]):
+        return math.nan
+    low, high = -700.0, 0.0  # of the logarithm of p
+    for _ in range(60):
+        middle = (low + high) / 2
+        limits = ends(-math.expm1(middle))
+        low, high = (low, middle) if not limits[0] <= expected <= limits[1] else (middle, high)
+    return math.exp(high)
 
 
 def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, shares: bool = False, level: float = LEVEL) -> Contrast:
@@ -111,25 +161,21 @@ def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, sh
     shares : whether they are shares of right answers
     """
     picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
-    least = _least_variance(cells, numbers, weights) if shares else 0.0
     is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
-    return contrast(picked[0], picked[1], weights, many=picked[2], level=level, least=0.0 if is_mean else least, share=is_mean)
+    answers = np.array([_answers(cells, number) for number in numbers]) if shares and not is_mean else None
+    return contrast(picked[0], picked[1], weights, many=picked[2], level=level, answers=answers, share=is_mean)
 
 
-def _least_variance(cells: Cells, numbers: Sequence[int], weights: np.ndarray) -> float:
-    """The variance of a weighted sum of shares if all answers were independent, with one right and one wrong answer more in each cell; 0 where no cell has few
-    right or few wrong answers.
+def _answers(cells: Cells, number: int) -> float:
+    """The number of independent answers that would tell as much of the mean of a cell."""
+    many = cells.many[number]
+    return float(many.sum()) ** 2 / float((many / (cells.trials[number] * questions_of(cells, number))).sum()) if len(many) else 1.0
 
-    Of people who were nearly always right a few may happen to have made as many mistakes as one another, which says little about how much people differ.
-    """
-    rare, variance = False, 0.0
-    for number, weight in zip(numbers, weights, strict=True):
-        many, mean = cells.many[number], cells.mean(number) if len(cells.values[number]) else 0.0
-        answers = float(many.sum()) ** 2 / float((many / (cells.trials[number] * questions_of(cells, number))).sum()) if len(many) else 1.0
-        rare |= bool(weight) and min(mean, 1 - mean) * answers < _RARE
-        share = (mean * answers + 1) / (answers + 2)
-        variance += weight**2 * share * (1 - share) / answers
-    return variance if rare else 0.0
+
+def _least_variances(means: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """The variances of shares if all answers were independent, with one right and one wrong answer more in each."""
+    share = (means * answers + 1) / (answers + 2)
+    return share * (1 - share) / answers
 
 
 def questions_of(cells: Cells, number: int) -> float:
@@ -145,7 +191,7 @@ def contrast(
     *,
     many: Sequence[np.ndarray] | None = None,
     level: float = LEVEL,
-    least: float = 0.0,
+    answers: np.ndarray | None = None,
     share: bool = False,
 ) -> Contrast:
     """``sum of weight x mean of the cell``.
@@ -160,7 +206,9 @@ def contrast(
     values, ids : of each cell, the values of its units and the units' numbers, as in :class:`.Cells`
     weights : of the cells; those of weight 0 say nothing about the spread
     many : of each cell, how many units each of its entries stands for (the same in all cells); one when not given
-    least : below which the variance is not taken to be
+    answers : of each cell, if all are shares of right answers: how many independent answers tell as much (see :func:`_answers`). Of people who were nearly
+        always right a few may happen to have made as many mistakes as one another, which says little about how much people differ; the variance is then not
+        taken to be below that of independent answers
     share : whether it is a mean of shares
     """
     if not values or any(not len(cell) for cell in values):
@@ -195,7 +243,29 @@ def contrast(
     spread = sum(parts[one] ** 2 / _degrees(both[np.ix_(sets == one, sets == one)], weight[sets == one], size[sets == one]) for one in real)
     whole, apart = bool((both == size[0]).all()), len(asked) == 2 and not both[0, 1]
     sizes = (int(size[0]),) if whole else (int(size[0]), int(size[1])) if apart else ()
-    return Contrast(value, math.sqrt(max(variance, least)), float(variance**2 / spread), n, 0, level, sizes, share)
+    df = float(variance**2 / spread)
+    if answers is None:
+        return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share)
+    shares, answers = means[asked], answers[asked]
+    floors, skewed = _least_variances(shares, answers), None
+    if (np.minimum(shares, 1 - shares) * answers < _RARE).any():
+        variance = max(variance, float(weight**2 @ floors))
+    if (np.minimum(shares, 1 - shares) < _NEAR).any():
+        entries = np.zeros((len(unit), len(asked)))
+        entries[entry, cell] = away
+        covariance = (entries * copies[:, None]).T @ entries
+        skewed = _skewed(shares, answers, weight, size, floors, covariance)
+    return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share, skewed)
+
+
+def _skewed(shares: np.ndarray, answers: np.ndarray, weight: np.ndarray, size: np.ndarray, floors: np.ndarray, covariance: np.ndarray) -> SkewedShares:
+    """What :class:`SkewedShares` has of some cells, from the covariance of their weighted means."""
+    ses = np.sqrt(np.diag(covariance))
+    together = covariance / np.where(ses, ses, 1.0)[:, None] / np.where(ses, ses, 1.0)
+    np.fill_diagonal(together, 1.0)
+    inside = np.clip(shares, 0.5 / answers, 1 - 0.5 / answers)
+    ses = np.sqrt(np.maximum((ses / weight) ** 2, floors))
+    return SkewedShares(tuple(inside.tolist()), tuple(ses.tolist()), tuple(size.tolist()), tuple(weight.tolist()), together)
 
 
 def _sets(meet: np.ndarray) -> np.ndarray:

@@ -10,12 +10,13 @@ import pandas as pd
 from ...core.agent_kinds import kind_named
 from ...core.verdicts import VerdictRule
 from ..data.numbers import number
-from ..data.scoring import Scored
+from ..data.scoring import WHO, Scored
 from ..data.style import listed, of_kinds
-from ..effects.capacity import UNTOLD
+from ..effects.capacity import UNTOLD, informative_sizes, over_sizes
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
 from ..means.contrasts import Contrast
+from ..stats.equivalence import Equivalence, equivalence_from
 from ..stats.margins import Margin, margin_of, verdict_in_words
 from .text import ranked, signed
 
@@ -52,7 +53,7 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
     for name, contrast in _COSTS:
         if name in by_name and (text := _each(_rows(by_name[name].trends, contrast), _in_points, points)):
             return contrast[:1].upper() + contrast[1:], f": {text}."
-    for name, text in (_capacity(by_name), _ends(by_name, scored, points)):
+    for name, text in (_capacity(by_name, scored), _ends(by_name, scored, points)):
         if text:
             return name, text
     for one in effects:
@@ -63,24 +64,36 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
     return "", ""
 
 
-def _capacity(by_name: Mapping[str, ComputedEffect]) -> tuple[str, str]:
+def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[str, str]:
+    """K, over the set sizes at which it can be told; where there are none, at the largest that everybody has."""
+    import pandas as pd
+
     if "capacity" not in by_name:
         return "", ""
     table = by_name["capacity"].table
     table = table[(table["formula"] == "Pashler") & table["mean"].notna()]
-    shared = _shared(table, "set_size")
-    if shared is None:
+    shared = _shared_by_all(table, "set_size")
+    if not shared:
         return "", ""
-    rows = table[table["set_size"] == shared].rename(columns={"mean": "value"})
+    sizes = informative_sizes(_telling(table), shared) or [max(shared)]
+    cells = by_name["capacity"].effect.whole(scored, str(table["paradigm"].iloc[0])).cells
+    means = []
+    for key, rows in table[table["set_size"].isin(sizes)].groupby(list(WHO), sort=False, observed=True):
+        who = [str(one) for one in key]
+        if set(sizes) <= {*rows["set_size"]}:
+            means.append(dict(zip(WHO, who, strict=True)) | over_sizes(cells, who, sizes, rows))
+    rows = pd.DataFrame(means).rename(columns={"mean": "value"})
     untold = rows["note"].fillna("").str.startswith(UNTOLD)
     text = _each(rows[~untold], lambda value: number(value, 1), above_0=True)
     parts = [text] if text else []
     if many := [_called(row) for row in ranked(_telling(rows[untold])).to_dict("records")]:
         parts.append(f"of {listed(many) if len(many) <= _MOST else f'{len(many)} answerers'} these trials cannot tell it")
-    full = [_called(row) for row in ranked(_telling(rows[~untold & (rows["high"] >= shared)])).to_dict("records")]
+    most = sum(sizes) / len(sizes)
+    full = [_called(row) for row in ranked(_telling(rows[~untold & (rows["high"] >= most)])).to_dict("records")]
     if 0 < len(full) <= _MOST:
-        parts.append(f"{listed(full)} may hold all {int(shared)}, or more")
-    return (f"Items held (Pashler's K, {int(shared)} shown)", f": {'; '.join(parts)}.") if parts else ("", "")
+        parts.append(f"{listed(full)} may hold all{f' {int(most)}' if len(sizes) == 1 else ''}, or more")
+    shown = f"{int(most)} shown" if len(sizes) == 1 else f"mean over {listed([str(int(one)) for one in sizes])} shown"
+    return (f"Items held (Pashler's K, {shown})", f": {'; '.join(parts)}.") if parts else ("", "")
 
 
 def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
@@ -131,12 +144,16 @@ def _telling(table: pd.DataFrame) -> pd.DataFrame:
     return table[of_kinds(table["agent_kind"], lambda kind: kind.role not in ("yardstick", "print"))]
 
 
-def _shared(table: pd.DataFrame, column: str) -> float | None:
-    """The largest value of a column that everybody who is told has."""
+def _shared_by_all(table: pd.DataFrame, column: str) -> list[float]:
+    """The values of a column that everybody who is told has."""
     rows = _telling(table)
     many = rows.groupby(column, observed=True)["agent"].nunique()
-    full = many[many == rows["agent"].nunique()]
-    return None if not len(full) else float(max(full.index))
+    return [float(value) for value in many[many == rows["agent"].nunique()].index]
+
+
+def _shared(table: pd.DataFrame, column: str) -> float | None:
+    """The largest of :func:`_shared_by_all`."""
+    return max(_shared_by_all(table, column), default=None)
 
 
 def _in_points(value: float) -> str:
@@ -153,7 +170,7 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | Non
         text = f"{_called(row)} {say(row['value'])}{'' if above_0 or phrases else ' points'}"
         if row["low"] == row["low"]:
             interval = f"{say(row['low'])} to {say(row['high'])}"
-            tested = margin.judge(Contrast(row["value"], row["se"], row["df"], 0)) if margin is not None else None
+            tested = _equivalence(row, margin) if margin is not None else None
             told_apart = not row["low"] <= 0 <= row["high"]
             words = [] if told_apart else ["not distinguishable from 0"]
             words += [] if tested is None or margin is None else [verdict_in_words(tested, margin, from_0=True)]
@@ -163,6 +180,13 @@ def _each(table: pd.DataFrame, say: Callable[[float], str], margin: Margin | Non
             text += f" (no interval: {reason})" if withheld else " (no interval)"
         phrases.append(text)
     return ", ".join(phrases)
+
+
+def _equivalence(row: Mapping[Any, Any], margin: Margin) -> Equivalence | None:
+    """The verdict that the table beside has, or where it has none, that of the value and its standard error."""
+    if str(row.get("alike") or ""):
+        return equivalence_from(row["low_90"], row["high_90"], row["p_alike"], margin.scaled)
+    return margin.judge(Contrast(row["value"], row["se"], row["df"], 0))
 
 
 def _called(row: Mapping[Any, Any]) -> str:

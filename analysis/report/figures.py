@@ -11,7 +11,8 @@ import pandas as pd
 from ...core.errors import SpanLabError, UnwritableError
 from ..data.loading import Data
 from ..data.numbers import missing, whole
-from ..data.style import Look
+from ..data.scoring import plural
+from ..data.style import GROUP_MEANS, Look, competitors
 from ..figure_catalogue import FIGURES
 from ..figures.conditions_figure import CONDITIONS, unnamed
 from ..figures.effect_figure import ComputedEffect
@@ -33,6 +34,7 @@ class FigureOnPage:
     agents, off : who is in it, people first, and who of them is not shown at first
     crowd : who of them are thin lines, of which there are many
     bars, chance : whether it has intervals that can be switched off, and a line of chance
+    sparse : why it is folded, see :func:`sparse`; empty where it is not
     """
 
     figure: FigureFiles
@@ -44,6 +46,21 @@ class FigureOnPage:
     tables: tuple[PageTable, ...]
     notes: tuple[str, ...]
     command: str
+    sparse: str = ""
+
+
+#: Cells with fewer trials than this say little, and so does a figure of which most cells have fewer.
+FEWEST_TRIALS = 8
+
+
+def sparse(computed: Computed) -> str:
+    """Why the figure of an effect is folded on a page: most of its cells have few trials; empty where they have enough."""
+    if not isinstance(computed, ComputedEffect) or "n_trials" not in computed.table.columns:
+        return ""
+    cells = competitors(computed.table)
+    cells = cells[cells["mean"].notna() & (cells["agent_kind"] != GROUP_MEANS)]
+    few = int((cells["n_trials"].astype(float) < FEWEST_TRIALS).sum())
+    return f"{few} of its {plural(len(cells), 'point')} are of fewer than {FEWEST_TRIALS} trials" if 2 * few > len(cells) else ""
 
 
 def compute_figures(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> tuple[dict[str, Computed], list[str], list[str]]:
@@ -86,7 +103,10 @@ def _without(title: str, verb: str, error: Exception, file: str = "") -> str:
 def show_figures(
     computed: Mapping[str, Computed], paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands
 ) -> tuple[list[FigureOnPage], list[str]]:
-    """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn why they are missing."""
+    """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn why they are missing.
+
+    Sparse figures are folded. Where all are sparse, the first one is open, and says so.
+    """
     shown, failed = [], []
     for name, figure in computed.items():
         try:
@@ -95,6 +115,8 @@ def show_figures(
             raise
         except Exception as error:
             failed.append(_without(figure.title, "drawn", error, folder.table(f"{stem}_{name}", figure.table)))
+    if shown and all(one.sparse for one in shown):
+        shown[0] = replace(shown[0], sparse="", notes=(f"{shown[0].sparse[:1].upper()}{shown[0].sparse[1:]}.", *shown[0].notes))
     return shown, failed
 
 
@@ -121,6 +143,7 @@ def show_figure(
         tuple(_tables(name, computed, file, key, folder)),
         tuple(computed.notes),
         _command(name, computed, paradigm, f"{figure.stem}.svg", commands),
+        sparse(computed),
     )
 
 

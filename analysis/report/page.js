@@ -172,15 +172,16 @@
     drawing = null;
   }
   const drawOpen = () => { drawing ??= drawAll(); return drawing; };
-  document.querySelectorAll(".paradigm > details").forEach((one) => one.addEventListener("toggle", () => { if (one.open) drawOpen(); }));
-  addEventListener("beforeprint", () => document.querySelectorAll(".paradigm > details").forEach((one) => { one.open = true; }));
+  document.querySelectorAll(".paradigm > details, details.sparse").forEach((one) => one.addEventListener("toggle", () => { if (one.open) drawOpen(); }));
+  addEventListener("beforeprint", () => document.querySelectorAll(".paradigm > details, details.sparse").forEach((one) => { one.open = true; }));
 
   // A link into what is folded opens it.
   function reveal() {
     const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const fold = place && (place.querySelector(":scope > details") ?? place.closest(".paradigm > details"));
-    if (!fold || fold.open) return;
-    fold.open = true;
+    if (!place) return;
+    const folds = [place.querySelector(":scope > details"), place.closest(".paradigm > details")].filter((fold) => fold && !fold.open);
+    if (!folds.length) return;
+    folds.forEach((fold) => { fold.open = true; });
     place.scrollIntoView({ behavior: "instant" });
   }
   addEventListener("hashchange", reveal);

@@ -21,7 +21,7 @@ from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored
 from ..means.bootstrap import LEVEL
-from ..means.contrasts import Apart
+from ..means.contrasts import Apart, Contrast
 
 #: Scale of the Cauchy prior of a standardised difference ("medium").
 SCALE = math.sqrt(2) / 2
@@ -89,11 +89,16 @@ def equivalence(value: float, se: float, df: float, margin: float, alpha: float 
     return Equivalence(value - reach, value + reach, p, verdict)
 
 
-def equivalence_apart(difference: Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
-    """:func:`equivalence` of two that have no unit in common, by the interval of their difference."""
+def equivalence_of_ends(difference: Contrast | Apart, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+    """:func:`equivalence` by an interval that is not Student's: of two that have no unit in common, or of shares near 0 and 1."""
     low, high = difference.ends(1 - 2 * alpha)
     two_sided = [difference.p(end) for end in (-margin, margin)]
     p = max(p / 2 if inside else 1 - p / 2 for p, inside in zip(two_sided, (difference.value > -margin, difference.value < margin), strict=True))
+    return equivalence_from(low, high, p, margin, alpha)
+
+
+def equivalence_from(low: float, high: float, p: float, margin: float, alpha: float = 1 - LEVEL) -> Equivalence:
+    """The verdict that follows from an interval of 1 - 2 alpha and from the larger p of the two tests."""
     verdict = "within the margin" if p < alpha else "beyond the margin" if low > margin or high < -margin else "undecided"
     return Equivalence(low, high, p, verdict)
 

@@ -19,7 +19,6 @@ from ...core.errors import SpanLabError
 from ..data.columns import plain_name
 from ..data.scoring import WHO, Scored
 from ..effects.conditions import question_of
-from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells, place_of, together, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
 from .agreement import MOST_ANSWERERS
@@ -108,7 +107,7 @@ def _table(places: Mapping[tuple[str, ...], Mapping[Any, Any]], weighted: Any, c
             difference = weighted([known[who][other], known[who][one]], np.array([1.0, -1.0]))
             names = [", ".join(_as_text(value) for value in place) for place in (other, one)]
             head: dict[str, Any] = {"kind": "conditions", "contrast": f"{who[2]}, {called}: {names[0]} minus {names[1]}"}
-            rows.append(head | _row(difference.value, difference.se, difference.df, difference.sizes, _unit(cells, known[who][one]), difference.n))
+            rows.append(head | _row(difference, _unit(cells, known[who][one])))
     return pd.DataFrame([row | {"measure": measure} for row in rows], columns=[*COLUMNS, "tested"])
 
 
@@ -123,18 +122,21 @@ def _unit(cells: Cells, place: Any) -> str:
 def _apart(mine: Contrast, theirs: Contrast, units: Sequence[str]) -> dict[str, Any]:
     """The difference of two answerers, who have no unit in common; two groups have the Bayes factor of their t."""
     apart, se = Apart(mine, theirs), math.hypot(mine.se, theirs.se)
-    low, high = apart.ends()
     groups = units[0] == units[1] != "trial" and len(mine.sizes) == len(theirs.sizes) == 1
     unit = units[0] if units[0] == units[1] else " and ".join(units)
-    row = _row(apart.value, math.nan, math.nan, (), unit, mine.n + theirs.n) | {"se": se, "low": low, "high": high, "p": apart.p(), "tested": apart}
+    row = _untested(apart.value, unit, mine.n + theirs.n) | dict(zip(("low", "high"), apart.ends(), strict=True))
+    row |= {"se": se, "p": apart.p(), "tested": apart}
     return row | {"bf10": bayes_factor_of(apart.value / se, (*mine.sizes, *theirs.sizes))} if groups and se > 0 else row
 
 
-def _row(value: float, se: float, df: float, sizes: Sequence[int], unit: str, many: int) -> dict[str, Any]:
-    from scipy.special import stdtr, stdtrit
+def _row(difference: Contrast, unit: str) -> dict[str, Any]:
+    """The difference of two conditions of one answerer."""
+    row = _untested(difference.value, unit, difference.n)
+    if not difference.se > 0:
+        return row
+    row |= difference.against(0.0) | dict(zip(("low", "high"), difference.ends(), strict=True))
+    return row | {"se": difference.se, "bf10": bayes_factor_of(row["t"], difference.sizes), "tested": difference}
 
-    row: dict[str, Any] = {"value": value, "se": se, "df": df, "unit": unit, "n_units": many}
-    if not se > 0:
-        return row | dict.fromkeys(("se", "low", "high", "t", "df", "p", "bf10"), math.nan)
-    t, reach = value / se, float(stdtrit(df, (1 + LEVEL) / 2)) * se
-    return row | {"low": value - reach, "high": value + reach, "t": t, "p": float(2 * stdtr(df, -abs(t))), "bf10": bayes_factor_of(t, sizes)}
+
+def _untested(value: float, unit: str, many: int) -> dict[str, Any]:
+    return {"value": value, "unit": unit, "n_units": many} | dict.fromkeys(("se", "df", "low", "high", "t", "p", "bf10"), math.nan)

@@ -17,7 +17,7 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
 from ..means.contrasts import Apart, Contrast
-from .equivalence import SCALE, Equivalence, bayes_factor, equivalence, equivalence_apart
+from .equivalence import SCALE, Equivalence, bayes_factor, equivalence, equivalence_of_ends
 
 Measured = Literal["points", "d′", "ms"]
 MEASURED: tuple[Measured, ...] = get_args(Measured)
@@ -82,8 +82,11 @@ class Margin:
     def judge(self, difference: Contrast | Apart) -> Equivalence | None:
         """Two one-sided tests of a difference; None where it has no interval."""
         if isinstance(difference, Contrast):
-            return equivalence(difference.value, difference.se, difference.df, self.scaled) if difference.se > 0 and difference.df > 0 else None
-        return None if math.isnan(difference.ends()[0]) else equivalence_apart(difference, self.scaled)
+            if not (difference.se > 0 and difference.df > 0):
+                return None
+            if difference.skewed is None:
+                return equivalence(difference.value, difference.se, difference.df, self.scaled)
+        return None if math.isnan(difference.ends()[0]) else equivalence_of_ends(difference, self.scaled)
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, ...]:
@@ -124,7 +127,7 @@ def judged(table: pd.DataFrame, margin: Margin | None) -> pd.DataFrame:
     rows = []
     for row in table.to_dict("records"):
         apart = row.get("tested")
-        difference = apart if isinstance(apart, Apart) else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
+        difference = apart if isinstance(apart, Apart | Contrast) else Contrast(float(row["value"]), float(row["se"]), float(row["df"]), 0)
         other = str(row.get("contrast", "")).startswith("slope") or row.get("measure", margin.unit) not in (margin.unit, "correct")
         rows.append(_columns(None if other else margin.judge(difference), margin))
     return table.assign(**{name: [row[name] for row in rows] for name in MARGIN_COLUMNS})

@@ -12,7 +12,7 @@ import typer
 
 from spanlab.api import read_rules
 from spanlab.cli import ExcludeOption, progress_bar
-from spanlab.cli.commands import DATA_HELP, MarginOption, PilotOption, PracticeOption, caution, print_table
+from spanlab.cli.commands import DATA_HELP, MapOption, MarginOption, PilotOption, PracticeOption, caution, print_table
 from spanlab.core import SpanLabError, __version__, nearest, write_whole
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def plan(
     samples: Annotated[int, typer.Option("--samples", help="simulated studies for each number of people and trials", metavar="N")] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation", min=0)] = 1,
     exclude: ExcludeOption = None,
+    columns: MapOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for plan.csv, plan.svg, plan.pdf and plan.json", metavar="DIR")] = None,
 ) -> None:
     """Simulate how likely a study is to find a difference between two conditions, for numbers of people and trials."""
@@ -118,7 +119,7 @@ def plan(
     stated = {name: one for name, one in options.items() if one is not None}
     _check_options(value, stated)
     change = _change(difference, value) if difference else None
-    assumed, notes = _assumed(value, data or [], paradigm, by, conditions, change, exclude, between, stated)
+    assumed, notes = _assumed(value, data or [], paradigm, by, conditions, change, exclude, columns or [], between, stated)
     numbers = _numbers(people, "--people"), _numbers(trials, "--trials")
     print(assumed.words, *notes, "", sep="\n")
     declared = margins[0] if margins else None
@@ -150,6 +151,7 @@ def methods(
     by: Annotated[str | None, typer.Option("--by", help="column of conditions of the models, as for spanlab stats", metavar="COLUMN")] = None,
     margin: MarginOption = None,
     exclude: ExcludeOption = None,
+    columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write it to this file (Markdown)", metavar="FILE")] = None,
@@ -163,12 +165,12 @@ def methods(
 
         if len(data) != 1:
             raise SpanLabError("--preregistration takes one paradigm or one study; several paradigms are named in a study file")
-        for option, given in (("--by", by is not None), ("--practice", practice), ("--pilot", pilot)):
+        for option, given in (("--by", by is not None), ("--map", bool(columns)), ("--practice", practice), ("--pilot", pilot)):
             if given:
                 raise SpanLabError(f"{option} is about data; a preregistration is made from a paradigm or a study alone")
         text = text_of(data[0], rules, exclude, margins)
     else:
-        text = _methods_of([Path(one) for one in data], rules, practice, pilot, margins, by)
+        text = _methods_of([Path(one) for one in data], rules, columns, practice, pilot, margins, by)
     if output is None:
         print(text, end="")
         return
@@ -180,12 +182,14 @@ def methods(
     print(output)
 
 
-def _methods_of(paths: list[Path], rules: tuple[Rule, ...], practice: bool, pilot: bool, margins: tuple[Margin, ...], by: str | None) -> str:
-    from spanlab.analysis.data import heads, load, tables_and_folders
+def _methods_of(
+    paths: list[Path], rules: tuple[Rule, ...], columns: list[str] | None, practice: bool, pilot: bool, margins: tuple[Margin, ...], by: str | None
+) -> str:
+    from spanlab.analysis.data import heads, load, read_map, tables_and_folders
 
     from .methods import methods as text_of
 
-    loaded = load(paths, include_practice=practice, include_pilot=pilot, rules=rules)
+    loaded = load(paths, include_practice=practice, include_pilot=pilot, rules=rules, columns=read_map(columns or ()))
     caution(loaded)
     if not loaded.scored.parts:
         raise SpanLabError("nothing is left to describe" + (": " + " ".join(loaded.scored.notes) if loaded.scored.notes else ""))
@@ -211,6 +215,7 @@ def _assumed(
     conditions: str,
     change: float | None,
     exclude: Path | None,
+    columns: list[str],
     between: bool,
     stated: dict[str, Any],
 ) -> tuple[Planned, list[str]]:
@@ -223,11 +228,11 @@ def _assumed(
         )
         if first not in stated or change is None:
             raise SpanLabError(f"what is to be simulated? Give data of your own (spanlab plan DATA), or both {such} (or other numbers)")
-        for name, given in (("paradigm", paradigm), ("by", by), ("conditions", conditions), ("exclude", exclude)):
+        for name, given in (("paradigm", paradigm), ("by", by), ("conditions", conditions), ("exclude", exclude), ("map", columns)):
             if given:
                 raise SpanLabError(f"--{name} is about data, and none are named")
         return _stated(value, change, between, stated)
-    assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, between)
+    assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, columns, between)
     assumed = replace(assumed, **stated)
     sentences = [f"What is assumed comes from the data ({name}); options given in their place count."] if stated else [f"From the data: {name}."]
     if change is None:
@@ -260,15 +265,23 @@ def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) ->
 
 
 def _fitted(
-    value: str, data: list[Path], paradigm: str, by: str, conditions: str, change: float | None, exclude: Path | None, between: bool
+    value: str,
+    data: list[Path],
+    paradigm: str,
+    by: str,
+    conditions: str,
+    change: float | None,
+    exclude: Path | None,
+    columns: list[str],
+    between: bool,
 ) -> tuple[Assumed | PlannedSensitivity | PlannedTimes, str, list[str]]:
-    from spanlab.analysis.data import load
+    from spanlab.analysis.data import load, read_map
     from spanlab.analysis.stats import mixed_model
 
     from .planned_measures import from_people
     from .power import from_model
 
-    loaded = load(data, rules=read_rules(exclude))
+    loaded = load(data, rules=read_rules(exclude), columns=read_map(columns))
     caution(loaded)
     there = sorted(loaded.scored.parts)
     name = paradigm or (there[0] if len(there) == 1 else "")

@@ -123,7 +123,7 @@ class Bids(Format[BidsReading, Sharing]):
             _write_participants(folder, data)
             tables = _write_tables(folder, data)
             write_json(folder / "dataset_description.json", _description(data))
-            (folder / "README.md").write_text(_readme(data), encoding="utf-8")
+            (folder / "README.md").write_text(_readme(data) + data.remark, encoding="utf-8")
         events = sum(name.endswith("_events.tsv") for name in tables)
         kinds = [f"{counted(many, 'table')} of {what}" for what, many in (("events", events), ("answers", len(tables) - events)) if many]
         report.done(f"{output}: {counted(len(data.sessions), 'session')} of {data.who}; {', '.join(kinds) or 'no table'}")

@@ -38,7 +38,7 @@ class CsvTables(Format[Any, Sharing]):
                 writer.writerow(["column", "type", "unit", "meaning"])
                 writer.writerows([column.name, column.type, column.unit, column.meaning] for column in (*data.who_columns, *columns))
             (folder / _READER).write_text(files("spanlab.extensions.standards").joinpath(_READER).read_text(encoding="utf-8"), encoding="utf-8")
-            (folder / "README.md").write_text(_README.format(name=data.name, who=data.who, version=__version__), encoding="utf-8")
+            (folder / "README.md").write_text(_README.format(name=data.name, who=data.who, version=__version__) + data.remark, encoding="utf-8")
         report.done(f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')}, {counted(rows, 'row')}")
 
 

@@ -38,7 +38,7 @@ class PsychDS(Format[Options, Sharing]):
             columns = data.all_columns()
             rows = sum(_write_session(folder / "data" / name, data, one, columns) for name, one in _files(data).items())
             write_json(folder / "dataset_description.json", _description(data, columns))
-            (folder / "README.md").write_text(_readme(data), encoding="utf-8")
+            (folder / "README.md").write_text(_readme(data) + data.remark, encoding="utf-8")
         report.done(f"{output}: {counted(len(data.sessions), 'session')} of {counted(len(data.participants), 'participant')}, {counted(rows, 'row')}")
 
 

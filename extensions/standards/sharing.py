@@ -90,12 +90,27 @@ VERDICTS = (
     ),
     VerdictRule(
         name="nobody is named by the seeds of a data set",
-        says=("… with seeds that may tell who took part …",),
+        says=("Seeds and identifiers of trials are left out…", "Their seeds are shared: …"),
         rests_on="whether the record of each session says that its seed was drawn at random (`seed_from`: `independent`)",
         says_no_when="a session of a participant does not say so, or a machine has the trials of such a session: its seeds and trial identifiers are left out",
         tests=(
             "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared",
             "extensions/standards/tests/test_pseudonyms.py::test_the_attack_finds_everybody_where_old_seeds_are_shared",
+        ),
+    ),
+    VerdictRule(
+        name="a data set is pseudonymous",
+        says=(
+            "NOT PSEUDONYMOUS: … with seeds that may tell who took part (they are of an older version, or were given)…",
+            "… with seeds that may tell who took part (they are of an older version, or were given): left out (--pseudonymous)",
+            "Right answers and levels follow from the seed: … see from them whether it is right",
+            "--pseudonymous leaves these sessions out; …",
+        ),
+        rests_on="a dictionary attack: the trials of every candidate, made again from the identifier, against those of the data set",
+        says_no_when="one session's trials follow from an identifier or a seed that was given: a note and the README say that the data are not pseudonymous",
+        tests=(
+            "extensions/standards/tests/test_pseudonyms.py::test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out",
+            "extensions/standards/tests/test_pseudonyms.py::test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said",
         ),
     ),
 )
@@ -126,6 +141,7 @@ class Sharing(Options):
     free_text: Annotated[bool, Field(description="also share free-text answers")] = False
     seeds: Annotated[bool, Field(description="share seeds and identifiers of trials, to make the trials again, if they cannot tell who took part")] = True
     with_seeds: Annotated[bool, Field(description="also share seeds and identifiers of trials that may tell who took part")] = False
+    pseudonymous: Annotated[bool, Field(description="leave out sessions whose trials can be made again by whoever guesses an identifier")] = False
 
 
 @dataclass(slots=True)
@@ -200,6 +216,12 @@ class SharedData:
     participants: list[SharedParticipant]
     fields: list[str]
     options: Sharing
+
+    @property
+    def remark(self) -> str:
+        """The paragraph of a README where right answers and levels may tell who took part; empty where they cannot."""
+        many = sum(not _seeds_safe(one.info, self.options) for one in self.sessions)
+        return f"\n**Not pseudonymous.** {counted(many, 'session')} {_TRACEABLE}. {_TRIALS_TELL.partition(' --')[0]}\n" if many else ""
 
     @property
     def name(self) -> str:
@@ -312,10 +334,14 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
     machines = _machine_labels([info for _, info in infos], set(labels.values()))
     sessions: list[SharedSession] = []
     participants: dict[str, SharedParticipant] = {}
+    left_out = 0
     for folder, info in sorted(infos, key=lambda one: one[1].get("created") or ""):
         events = [] if PARTS in info else read_events(folder)
         if PARTS not in info and not finished_trials(events):
             report.note(f"NOTE a session of {info['paradigm']} has no finished trial, and is left out: {folder}")
+            continue
+        if options.pseudonymous and not _seeds_safe(info, options):
+            left_out += 1
             continue
         person = kind_named(info["agent_kind"]).person
         label = labels[info["participant"]] if person else machines[_machine(info)]
@@ -329,8 +355,11 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
         one.groups.update(filter(None, [info.get("group")]))
         one.fields |= asked
+    if left_out:
+        report.note(f"NOTE {counted(left_out, 'session')} {_TRACEABLE}: left out (--pseudonymous)")
     if not sessions:
-        raise SpanLabError("there is nothing to share: no session has a finished trial")
+        why = "the trials of every session may tell who took part (--pseudonymous)" if left_out else "no session has a finished trial"
+        raise SpanLabError(f"there is nothing to share: {why}")
     _tell(sessions, people, labels, options, report)
     for one in sessions:
         told = participants[one.label].fields
@@ -351,8 +380,9 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
     free = sorted({one.info["paradigm"] for one in sessions if one.free})
     if free and not options.free_text:
         report.note(f"NOTE wrong answers to {', '.join(free)} may be free text, and are shared as {OTHER}; --free-text shares them as they are")
-    if (many := sum(not _seeds_safe(one.info, options) for one in sessions)) and options.seeds:
-        report.note(f"NOTE {counted(many, 'session')} {_SEEDS_SHARED if options.with_seeds else _SEEDS_LEFT_OUT}")
+    if many := sum(not _seeds_safe(one.info, options) for one in sessions):
+        seeds = _SEEDS_SHARED if options.with_seeds else _SEEDS_LEFT_OUT if options.seeds else "Seeds and identifiers of trials are left out, too."
+        report.note(f"NOTE NOT PSEUDONYMOUS: {counted(many, 'session')} {_TRACEABLE}. {_TRIALS_TELL} {seeds}")
     if not people:
         return
     if options.real_ids:
@@ -363,12 +393,13 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
         report.note(f"NOTE {options.key_file} links pseudonyms to people: do not share it")
 
 
-_MAY_TELL = "with seeds that may tell who took part (they are of an older version, or were given)"
-_SEEDS_LEFT_OUT = (
-    f"{_MAY_TELL}: seeds and identifiers of trials are left out, so these trials cannot be made again; --with-seeds shares them. "
-    "Correct answers and levels are shared: whoever guesses an identifier can still make its trials and compare them"
+_TRACEABLE = "with seeds that may tell who took part (they are of an older version, or were given)"
+_TRIALS_TELL = (
+    "Right answers and levels follow from the seed: whoever guesses an identifier can make its trials again, and see from them whether it is right. "
+    "--pseudonymous leaves these sessions out; publish them only if the participants may be known."
 )
-_SEEDS_SHARED = f"{_MAY_TELL}: whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data"
+_SEEDS_LEFT_OUT = "Seeds and identifiers of trials are left out, so these trials cannot be made again; --with-seeds shares them."
+_SEEDS_SHARED = "Their seeds are shared: whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data."
 
 
 def _seeds_safe(info: SessionInfo, options: Sharing) -> bool:

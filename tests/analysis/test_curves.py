@@ -136,10 +136,19 @@ def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(people: int
 
 
 def test_the_score_interval_is_that_of_wilson_for_the_effective_number_of_answers() -> None:
-    """With the variance of so many independent answers, and no doubt about it, it is Wilson's own."""
-    low, high = score_limits(0.1, math.sqrt(0.09 / 50), 1e9)
-    wanted = scipy.stats.binomtest(5, 50).proportion_ci(method="wilson")
-    assert (low, high) == (pytest.approx(wanted.low), pytest.approx(wanted.high))
+    """With the variance of so many independent answers, and no doubt about it, it is Wilson's own; towards one half it ends where the variance has grown with
+    the power of 1.5, as that of people does who differ in log odds.
+    """
+    for right in (5, 45):
+        share, se = right / 50, math.sqrt(0.09 / 50)
+        ends = score_limits(share, se, 1e9)
+        wanted = scipy.stats.binomtest(right, 50).proportion_ci(method="wilson")
+        near, far = (0, 1) if share < 0.5 else (1, 0)
+        assert ends[near] == pytest.approx(wanted[near])
+        assert abs(ends[far] - share) > abs(wanted[far] - share)
+        assert abs(ends[far] - share) == pytest.approx(scipy.stats.norm.isf(0.025) * se * (ends[far] * (1 - ends[far]) / 0.09) ** 0.75)
+    middle = score_limits(0.5, 0.1, 1e9)
+    assert middle == (pytest.approx(1 - middle[1]), pytest.approx(scipy.stats.binomtest(13, 26).proportion_ci(method="wilson").high, abs=0.01))
 
 
 def test_intervals_of_right_and_wrong_hold_every_share() -> None:

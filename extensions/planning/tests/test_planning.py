@@ -68,6 +68,20 @@ def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
     assert "one that was seen" not in smaller
 
 
+def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab: Run, tmp_path: Path) -> None:
+    table = pd.read_parquet(pilot(tmp_path))
+    table.rename(columns={"participant": "subject", "correct": "accuracy"}).to_csv(tmp_path / "own.csv", index=False)
+    assert spanlab("plan", "own.csv", "--samples", "50")[0] != 0
+    few = ("--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
+    status, printed, _ = spanlab("plan", "own.csv", "--map", "subject=participant,accuracy=correct", *few)
+    assert (status, printed) == (0, spanlab("plan", tmp_path / "pilot.parquet", *few)[1])
+    text = spanlab("methods", "own.csv", "--map", "subject=participant,accuracy=correct")[1]
+    assert "10 people took part" in text
+    assert "--map is about data" in spanlab("methods", "vsr", "--preregistration", "--map", "subject=participant")[2]
+    nothing = spanlab("plan", "--accuracy", "75%", "--difference", "-5points", "--map", "subject=participant")[2]
+    assert "--map is about data, and none are named" in nothing
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "key"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import re
 import zipfile
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from study_files import STUDY, Guest, sit, study_in
 
 from spanlab.core.errors import SpanLabError
 from spanlab.exchange import FORMATS, Report
-from spanlab.paradigms import load_paradigm, plan_session, resolve_levels
+from spanlab.paradigms import load_paradigm, resolve_levels
 from spanlab.paradigms.identity import digest, trial_id, trial_seed
 from spanlab.sessions import find_sessions, read_session
 from spanlab.sessions.beginning import begin, session_stem
@@ -133,6 +133,7 @@ def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_m
     found, notes = shared(form, old, tmp_path / "set")
     assert named(found) == set()
     assert "18 sessions with seeds that may tell who took part" in notes
+    assert "NOT PSEUDONYMOUS: 18 sessions" in notes
     assert "these trials cannot be made again; --with-seeds shares them" in notes
 
 
@@ -181,24 +182,87 @@ def test_all_seeds_and_none_contradict_each_other(old: Path, tmp_path: Path) -> 
         shared("csv", old, tmp_path / "set", with_seeds=True, seeds=False)
 
 
-def test_old_trials_still_tell_what_the_note_says(old: Path, new: Path, tmp_path: Path) -> None:
-    """Without seeds, the right answers are those of the seeds: why the note warns, and why new seeds follow from nothing."""
+# trials that are made again --------------------------------------------------------------------------------------------------------------------------------
 
-    def matches(data: Path, output: Path) -> set[str]:
-        rows = [line.split(",") for line in (shared("csv", data, output)[0] / "responses.csv").read_text(encoding="utf-8").splitlines()]
-        at = {name: rows[0].index(name) for name in ("participant_id", "trial", "correct_answer")}
-        sequences: dict[str, list[str]] = {}
-        for row in rows[1:]:
-            sequences.setdefault(row[at["participant_id"]], []).append(row[at["correct_answer"]])
-        return {who for who in CANDIDATES if right_answers(old_seed(who)) in [found[: len(right_answers(old_seed(who)))] for found in sequences.values()]}
 
-    def right_answers(seed: int) -> list[str]:
-        plan = plan_session(VSR, seed, levels=LEVELS, trials=TRIALS)
-        asked = [step.truth.answer for one in plan for step in one.compile(VSR, "corrected").steps if step.percept.ask is not None]
-        return [json.dumps(answer) for answer in asked]
+def drawn(path: Path) -> set[tuple[str, ...]]:
+    """What was drawn for a session, in order: the right answers of a table, or the patterns that a text describes."""
+    found: set[tuple[str, ...]] = set()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.suffix in (".csv", ".tsv") and file.is_file():
+            found |= right_answers(file)
+        elif file.is_file() and zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as packed:
+                found |= {patterns(packed.read(name).decode("utf-8", "replace")) for name in packed.namelist() if name.startswith("samples/")}
+        elif file.is_file():
+            found |= {patterns(line) for line in file.read_text(encoding="utf-8", errors="replace").splitlines()}
+    return found - {()}
 
-    assert matches(old, tmp_path / "old") == set(PEOPLE)
-    assert matches(new, tmp_path / "new") == set()
+
+def right_answers(file: Path) -> set[tuple[str, ...]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t" if file.suffix == ".tsv" else ","))
+    sessions: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if (row.get("correct_answer") or "n/a") != "n/a":
+            sessions.setdefault((row.get("participant_id", ""), row.get("session", "")), []).append(row["correct_answer"])
+    return {tuple(answers) for answers in sessions.values()}
+
+
+def patterns(text: str) -> tuple[str, ...]:
+    """Descriptions of grids, as rows of signs."""
+    return tuple(re.sub("[^#.]", "", found[0]) for found in re.finditer(r"(?:[#.]{6}(?:\\n|\n)?){6}", text))
+
+
+@pytest.fixture(scope="module")
+def guesses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The trials of every candidate, made again from the identifier and taken by the attacker."""
+    folder = tmp_path_factory.mktemp("guesses")
+    for who in CANDIDATES:
+        take(folder / who, VSR, AtTheWindow(Guessing()), TRIALS, old_seed(who), LEVELS, participant="me")
+    return {who: folder / who for who in CANDIDATES}
+
+
+def named_by_trials(form: str, guesses: dict[str, Path], found: Path, folder: Path) -> set[str]:
+    """The candidates whose trials, made again and exported in the same format, are in a data set."""
+    there = drawn(found)
+    assert there
+    again = {who: drawn(shared(form, data, folder / f"{who}-again")[0]) for who, data in guesses.items()}
+    assert all(again.values())
+    return {who for who, trials in again.items() if trials <= there}
+
+
+@formats
+def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(form: str, old: Path, guesses: dict[str, Path], tmp_path: Path) -> None:
+    """Without seeds, the right answers are those of the seeds."""
+    found, notes = shared(form, old, tmp_path / "set")
+    assert named_by_trials(form, guesses, found, tmp_path) == set(PEOPLE)
+    assert "NOT PSEUDONYMOUS: 18 sessions" in notes
+    assert "whoever guesses an identifier can make its trials again" in notes
+    if (found / "README.md").is_file():
+        assert "**Not pseudonymous.** 18 sessions" in (found / "README.md").read_text(encoding="utf-8")
+
+
+@formats
+def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out(
+    form: str, old: Path, new: Path, guesses: dict[str, Path], tmp_path: Path
+) -> None:
+    both = tmp_path / "both"
+    both.mkdir()
+    for source in (old, new):
+        (both / source.parent.name).symlink_to(source)
+    found, notes = shared(form, both, tmp_path / "set", pseudonymous=True)
+    assert named_by_trials(form, guesses, found, tmp_path) == set()
+    assert "18 sessions with seeds that may tell who took part (they are of an older version, or were given): left out (--pseudonymous)" in notes
+    assert "NOT PSEUDONYMOUS" not in notes
+    if (found / "README.md").is_file():
+        assert "seudonymous" not in (found / "README.md").read_text(encoding="utf-8")
+
+
+def test_where_every_session_may_tell_nothing_is_left_to_share(old: Path, tmp_path: Path) -> None:
+    with pytest.raises(SpanLabError, match="nothing to share: the trials of every session may tell who took part"):
+        shared("csv", old, tmp_path / "set", pseudonymous=True)
+    assert not (tmp_path / "set").exists()
 
 
 def test_seeds_that_somebody_gives_are_not_known_to_be_safe(tmp_path: Path) -> None:
