@@ -222,7 +222,9 @@ def test_a_battery_with_a_kill_an_unplugged_keyboard_and_somebody_who_withdraws(
 
 
 def _looks(lab: Laboratory, process: subprocess.Popen[str]) -> Iterator[str]:
-    """What the monitor shows as long as the session runs."""
-    while process.poll() is None:
-        yield lab.says("monitor", "study.yaml", "--data", "data", "--once")
+    """What the monitor shows until it has shown the session twice; each look is a program that takes the processor from the session."""
+    running = 0
+    while process.poll() is None and running < 2:
+        yield (look := lab.says("monitor", "study.yaml", "--data", "data", "--once"))
+        running += " running " in look
         time.sleep(2)
