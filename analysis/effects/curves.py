@@ -97,6 +97,7 @@ def primacy_recency(responses: pd.DataFrame | Scored, *, who: Sequence[str] = WH
     for index in ("primacy", "recency"):
         tables.append(averages(ends, ("list_length",), who=who, value=index, level=level).assign(index=index))
     table = pd.concat(tables, ignore_index=True).sort_values([*keys, "index"], kind="stable", ignore_index=True)
+    table[["low", "high"]] = table[["low", "high"]].clip(-1.0, 1.0)  # Student's interval of two people may reach beyond
     return table[columns]
 
 

@@ -1,6 +1,6 @@
 from . import mixed_model as mixed_model
 from .effect_sizes import wilson as wilson
-from .equivalence import equivalence_apart as equivalence_apart
+from .equivalence import equivalence_of_ends as equivalence_of_ends
 from .equivalence import spearman_brown as spearman_brown
 from .margins import PRIOR as PRIOR
 from .margins import Margin as Margin

@@ -54,10 +54,10 @@ VERDICTS = (
 
 def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:
     """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the effect's margin."""
-    from spanlab.analysis.stats import equivalence_apart
+    from spanlab.analysis.stats import equivalence_of_ends
 
     difference = Apart(other, agent.value) if agent.se == 0 else Apart(agent, other)  # whoever is always alike has no spread
-    return "undecided" if math.isnan(difference.ends()[0]) else _WORDS[equivalence_apart(difference, effect.margin / effect.scale).verdict]
+    return "undecided" if math.isnan(difference.ends()[0]) else _WORDS[equivalence_of_ends(difference, effect.margin / effect.scale).verdict]
 
 
 def _number(value: float) -> float | None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import HANGS_S
 
 ENTRY_POINTS = """
 [spanlab.commands]
@@ -64,7 +65,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def spanlab(packages: Path, *arguments: str) -> tuple[int, str, str]:
     environment = {**os.environ, "PYTHONPATH": str(packages), "COLUMNS": "200"}
-    done = subprocess.run([sys.executable, "-m", "spanlab", *arguments], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "spanlab", *arguments], capture_output=True, text=True, env=environment, timeout=HANGS_S)
     return done.returncode, done.stdout, done.stderr
 
 

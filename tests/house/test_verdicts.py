@@ -121,6 +121,8 @@ SLOW_COMMANDS = (
     "stats golden",
     "stats groups.csv",
     "scores golden",
+    "scores-by-person answers.csv",
+    "fit detection.csv --model slots --model resource",
     "transcript golden/vsr-chat-scripted-s31",
     "transcript golden/vsr-chat-scripted-s31 -o transcript.html",
     "train limited-nback --toy -o trained",

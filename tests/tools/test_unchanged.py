@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import HANGS_S
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "unchanged.py"
 
@@ -23,7 +24,7 @@ def checked(folder: Path, *more: str) -> tuple[int, int]:
     """Exit status, and how often the command has run in all."""
     command = "echo >>runs; exit $(cat status)"
     arguments = [sys.executable, str(SCRIPT), "stamp", "*.py", "--", "sh", "-c", command, *more]
-    status = subprocess.run(arguments, cwd=folder, capture_output=True, timeout=60).returncode
+    status = subprocess.run(arguments, cwd=folder, capture_output=True, timeout=HANGS_S).returncode
     return status, len((folder / "runs").read_text())
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +49,17 @@ def test_the_model_of_the_answers_predicts_better(people: int) -> None:
     assert ("people as units" in said) is (people > 1)
     (turned,) = predicts(fitted("report", ("resource", "slots"), 400, people, precision=10.0, power=1.2, attended=0.999), "who")
     assert turned.startswith("who: resource predicts new answers better than slots (")
+
+
+@pytest.mark.parametrize("people", [3, 8])
+def test_models_that_predict_equally_well_are_told_apart_in_one_of_twenty(people: int) -> None:
+    """By 1.96 standard errors they were in 19 of 100 with three people."""
+    random, named = np.random.RandomState(people), [SimpleNamespace(model=SimpleNamespace(name=name)) for name in ("first", "second")]
+    found = 0
+    for _ in range(1000):
+        everybody: Any = [[SimpleNamespace(fit=fit, held=random.normal(0, 10, 5)) for fit in named] for _ in range(people)]
+        found += "predicts new answers better" in predicts(everybody, "who")[0]
+    assert 25 <= found <= 70
 
 
 @pytest.mark.parametrize("people", [1, 3])

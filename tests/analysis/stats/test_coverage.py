@@ -40,7 +40,7 @@ def made(coverage: ModuleType, long: bool) -> list[str]:
 
 
 def test_rows_of_one_measure_are_made(coverage: ModuleType) -> None:
-    assert Path(coverage.__file__).parent == BENCHMARKS
+    assert Path(str(coverage.__file__)).parent == BENCHMARKS
     assert made(coverage, long=False) == []
 
 
