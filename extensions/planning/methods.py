@@ -292,13 +292,13 @@ def scores_and_tests(effects: Sequence[tuple[str, str]], margins: Sequence[Margi
         "Accuracy is averaged within each trial, then within each participant, then over participants. Units of standard errors and intervals are "
         "participants where an answerer is several people, sessions where a machine has taken several, and trials otherwise. 95% intervals of shares "
         "are score intervals (Wilson, 1927) for as many independent answers as have the variance between units, with Student's t for their number, and "
-        "with a wider end towards one half, since people differ in log odds; binomial ones with mid-p (Lancaster, 1961) where each unit is right or "
+        "with a wider end towards one half, where the spread of people is larger; binomial ones with mid-p (Lancaster, 1961) where each unit is right or "
         "wrong, and exact ones (Clopper & Pearson, 1934) where all are alike. Those "
         "of other means are Student's.",
         "",
         "Slopes and differences of conditions are tested by two-tailed t tests over these units, against what guessing gives, with the standard "
         "error of their intervals (that of Bell & McCaffrey, 2002, where units lack a condition); their p values are not corrected. Where shares are near "
-        "0 or 100 %, the end of an interval that is further from 0 is as far out as that of the shares' own intervals together.",
+        "0 or 100 %, limits that lie further from 0 are as far out as those of the shares together.",
     ]
     if any("d′" in method or "d′" in name for name, method in effects):
         paragraphs[-1] += (
