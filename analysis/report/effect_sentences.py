@@ -66,7 +66,6 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
 
 def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[str, str]:
     """K, over the set sizes at which it can be told; where there are none, at the largest that everybody has."""
-    import pandas as pd
 
     if "capacity" not in by_name:
         return "", ""
