@@ -3,11 +3,10 @@
 python scripts/limited.py choose                  # the noise, by the rule below: agents/network/checkpoints/limited.yaml
 python scripts/limited.py write -o FOLDER         # curves and scores of what was chosen: cards, docs/limited.md and its figures
 
-The rule, which was fixed before any of the curves that are shown was drawn. Each network has the one of the strengths in ``STRENGTHS`` that brings its accuracy
-nearest to people's at the middle load: of the loads for which there are published people, the middle one, or the mean of the two middle ones. Loads and other
-levels are people's. It is chosen on trials of the stream of validation seeds, and what is shown comes from other seeds. There are no published people for
-N-back in SpanLab: there the accuracy at n = 2 is to be half-way between the best blind guess and 1. Networks that were taught with noise have it as they
-were taught: added to what a cell holds, or in proportion to it.
+The rule, which was fixed before any of the curves that are shown was drawn. The noise is in proportion to what a cell holds. Each network has the one of
+the strengths in ``STRENGTHS`` that brings its accuracy nearest to people's at the middle load: of the loads for which there are published people, the middle
+one, or the mean of the two middle ones. Loads and other levels are people's. It is chosen on trials of the stream of validation seeds, and what is shown comes
+from other seeds. There are no published people for N-back in SpanLab: there the accuracy at n = 2 is to be half-way between the best blind guess and 1.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from capacity import cell, table_of
 import spanlab
 from spanlab.agents.network import NetworkAgent
 from spanlab.agents.network.checkpoints_io.checkpoint import load as load_network
-from spanlab.agents.network.checkpoints_io.limited import NoiseLimit, limits
+from spanlab.agents.network.checkpoints_io.limited import CellNoise, NoiseLimit, limits
 from spanlab.agents.network.inputs.data import make_pool, task_of
 from spanlab.agents.network.inputs.frames import NetworkFrames
 from spanlab.agents.network.models.noise import add_noise
@@ -90,7 +89,7 @@ STUDIED = {
         1000,
     ),
     "vir": Studied(
-        "limited-recognition",
+        "laptop-recognition",
         "list_length",
         {"list_length": 4, "retention_steps": [0, 5]},
         "serial_position_retention",
@@ -98,7 +97,7 @@ STUDIED = {
         1200,
         "sum",
     ),
-    "nback_spatial": Studied("limited-nback", "n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120, "sum"),
+    "nback_spatial": Studied("laptop-nback", "n", {"grid": 3, "lures": ["none", "high"]}, "", {"grid": 3, "lures": ["none", "high"]}, 120, "sum"),
 }
 
 
@@ -119,7 +118,7 @@ def accuracies(name: str, strengths: Sequence[float] = STRENGTHS) -> dict[float,
     pool = make_pool(paradigm, NetworkFrames(), "validation", SEED, EACH * len(paradigm.combinations(levels)), levels, "corrected")
     network, found = load_network(studied.network).network, {}
     for strength in strengths:
-        add_noise(network, strength)
+        add_noise(network, strength, relative=True)
         rows = evaluate(network, pool)
         found[strength] = float(np.mean([np.mean([row.accuracy for row in rows if row.levels[studied.load] == load]) for load in loads]))
     return found
@@ -136,10 +135,11 @@ def choose() -> None:
     lines = ["# network:limited is networks with noise in their memory. Written by scripts/limited.py choose, by the rule that stands there."]
     for name in STUDIED:
         (loads, aim), found = wanted(name), accuracies(name)
-        strength = min(found, key=lambda one: abs(found[one] - aim))
+        strength = min(found, key=lambda tried: abs(found[tried] - aim))
         source, tasks = STUDIED[name].network, ", ".join(tasks_of(name))
         lines += [f"- {{paradigm: {name}, tasks: [{tasks}], network: {source}, noise: {strength:g}}}"]
-        print(f"{name}: {source} with noise {strength:g} is right in {found[strength]:.3f} at {loads}, where {aim:.3f} is asked for", flush=True)
+        said = f"{name}: {source} with noise {strength:g} is right in {found[strength]:.3f} at {loads}, where {aim:.3f} is asked for"
+        print(f"{said}; without noise, in {found[0.0]:.3f}", flush=True)
     (CHECKPOINTS / "limited.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -148,7 +148,7 @@ def answered(folder: Path, limit: NoiseLimit) -> Data:
     studied, data = STUDIED[limit.paradigm], folder / limit.paradigm
     there = {read_session(session)["agent"] for session in find_sessions([data])} if data.is_dir() else set()
     for noise in series(limit):
-        agent = NetworkAgent(limit.network, noise)
+        agent = NetworkAgent(limit.network, CellNoise(noise, relative=True))
         agent.name = f"network:{called(limit, noise)}"
         if agent.name not in there:
             spanlab.replay(limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)
@@ -164,7 +164,7 @@ def series(limit: NoiseLimit) -> tuple[float, ...]:
 
 def called(limit: NoiseLimit, noise: float) -> str:
     """A strength in figures and tables."""
-    return f"noise {noise:g}" + (" (limited)" if noise == limit.noise else "")
+    return f"noise {noise:.4g}" + (" (limited)" if noise == limit.noise else "")
 
 
 def write(folder: Path) -> None:
@@ -177,7 +177,7 @@ def write(folder: Path) -> None:
         data = answered(folder, limit)
         title = data.titles[limit.paradigm]
         curve = compute_load(data, Wish((limit.paradigm,))).table
-        parts += [f"### {title}\n\n`{limit.network}`, noise {limit.noise:g}.\n", curves_table(limit, curve)]
+        parts += [f"### {title}\n\n`{limit.network}`, noise {limit.noise:g} times what a cell holds.\n", curves_table(limit, curve)]
         shown = effect(STUDIED[limit.paradigm].effect) if STUDIED[limit.paradigm].effect else None
         drawn = shown.table(data.scored, limit.paradigm, human=data.human.get(limit.paradigm)) if shown else curve
         if shown:
@@ -215,10 +215,12 @@ def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
     """The card of ``network:limited``: for each paradigm the network, its noise, accuracy by load, and the distance from people."""
     parts = [
         "# network:limited",
-        "Networks with noise in their memory, made by `scripts/limited.py` from the files that ship. What limits them: `docs/limited.md`.",
+        "Networks that ship, with noise in their memory in proportion to what it holds; made by `scripts/limited.py`. What limits them: `docs/limited.md`.",
+        "Before training: accuracy of the best linear read-out of the network with its starting weights and without noise, from its own card, which says what "
+        "was wired in.",
     ]
     for entry in series_of_all:
-        agent = f"network:noise {entry['noise']:g} (limited)"
+        agent = f"network:noise {entry['noise']:.4g} (limited)"
         curve = [row for row in entry["curves"] if row["agent"] == agent]
         distance = [row for row in entry["scores"] if row["agent"] == agent]
         loads = STUDIED[entry["paradigm"]].load.replace("_", " ")
@@ -226,7 +228,8 @@ def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
             f"## {entry['paradigm']}",
             f"`{entry['network']}` with noise {entry['noise']:g}, SHA-256 `{entry['sha256']}`, {entry['trials']} trials.",
             table_of(
-                (loads, "accuracy", "95% interval"), [(f"{row['load']:g}", f"{row['mean']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}") for row in curve]
+                (loads, "accuracy", "95% interval", "before training"),
+                [(f"{row['load']:g}", f"{row['mean']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}", before(entry, row["load"])) for row in curve],
             ),
         ]
         if distance:
@@ -237,6 +240,19 @@ def card_text(series_of_all: Sequence[Mapping[str, Any]]) -> str:
         else:
             parts.append("There are no published people for this paradigm.")
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def before(entry: Mapping[str, Any], load: float) -> str:
+    """What could be read out before training at a load, from the network's own card: the mean over the other levels that are shown."""
+    studied = STUDIED[entry["paradigm"]]
+    rows = json.loads((CHECKPOINTS / f"{entry['network']}.json").read_text(encoding="utf-8"))["test"]
+    wished = {**studied.shown, studied.load: load}
+
+    def shown(levels: Mapping[str, Any]) -> bool:
+        return all(levels[name] in (level if isinstance(level, list) else [level]) for name, level in wished.items() if name in levels)
+
+    found = [row["before"] for row in rows if row["paradigm"] == entry["paradigm"] and shown(row["levels"])]
+    return f"{np.mean(found):.3f}" if found else "–"
 
 
 def interval(row: Mapping[str, Any]) -> str:

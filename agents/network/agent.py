@@ -18,7 +18,7 @@ from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for
-from .checkpoints_io.limited import LIMITED, limit_for, name_and_noise
+from .checkpoints_io.limited import LIMITED, CellNoise, limit_for, name_and_noise
 from .foreign import foreign_network
 from .foreign_agent import ForeignAgent
 from .inputs.frames import NetworkFrames
@@ -40,7 +40,7 @@ class NetworkAgent(BatchAgent):
     Parameters
     ----------
     spec : name of a checkpoint that ships (``laptop``), or the path of one; ``network:`` in front is allowed
-    noise : standard deviation of the noise in its memory at each step; none when not given
+    noise : in its memory at each step; none when not given
 
     Raises
     ------
@@ -51,7 +51,7 @@ class NetworkAgent(BatchAgent):
     kind: ClassVar[AgentKind] = NETWORK
     batch_size = _BATCH
 
-    def __init__(self, spec: str | Path, noise: float | None = None) -> None:
+    def __init__(self, spec: str | Path, noise: CellNoise | None = None) -> None:
         self.name = str(spec) if str(spec).startswith("network:") else f"network:{spec}"
         self.checkpoint: Checkpoint = load(spec)
         self.network = self.checkpoint.network
@@ -59,7 +59,7 @@ class NetworkAgent(BatchAgent):
         if noise is not None:
             from .models.noise import add_noise
 
-            add_noise(self.network, noise)
+            add_noise(self.network, noise.strength, noise.relative)
 
     @classmethod
     @override
@@ -71,7 +71,7 @@ class NetworkAgent(BatchAgent):
         name, noise = name_and_noise(detail or "laptop")
         if name == LIMITED:
             limit = limit_for(options.tasks)
-            name, noise = limit.network, limit.noise if noise is None else noise
+            name, noise = limit.network, CellNoise(limit.noise, relative=True) if noise is None else noise
         agent = cls(member_for(name, options.tasks), noise)
         agent.name = f"network:{detail or 'laptop'}"
         return agent
@@ -89,7 +89,7 @@ class NetworkAgent(BatchAgent):
             "tasks": list(network.tasks),
         }
         if self.noise is not None:
-            settings["noise"] = self.noise
+            settings |= {"noise": self.noise.strength, **({"noise_relative": True} if self.noise.relative else {})}
         if checkpoint.trained is not None:
             trained = checkpoint.trained
             settings |= {"trained_on": dict(trained.paradigms), "trained_steps": trained.steps, "trained_trials": dict(trained.trials)}
@@ -104,7 +104,7 @@ class NetworkAgent(BatchAgent):
         """Facts about a checkpoint of others in a line or two; of SpanLab's own, which have a card, only what must not be overlooked."""
         if self.checkpoint.published is not None:
             return self.checkpoint.published.lines(self.checkpoint.name, self.network.parameter_count)
-        lines = [] if self.noise is None else [f"{self.name} has noise of {self.noise:g} in its memory"]
+        lines = [] if self.noise is None else [f"{self.name} has noise of {self.noise.typed} in its memory"]
         if self.checkpoint.name == WIRED:
             lines.append(f"{self.name} takes these trials with {WIRED}: N-back tasks without noise were solved before its training began, by wiring")
         return lines

@@ -125,11 +125,11 @@ SLOW_COMMANDS = (
     "fit detection.csv --model slots --model resource",
     "transcript golden/vsr-chat-scripted-s31",
     "transcript golden/vsr-chat-scripted-s31 -o transcript.html",
-    "train limited-nback --toy -o trained",
-    "neural limited-recognition -o units --trials 20",
+    "train laptop-nback --toy -o trained",
+    "neural laptop-recognition -o units --trials 20",
 )
 #: files that those commands write, and whose words are looked through as well
-WRITTEN = ("transcript.html", "trained/limited-nback.md", "units/index.html")
+WRITTEN = ("transcript.html", "trained/laptop-nback.md", "units/index.html")
 
 
 def tables(place: Path) -> None:

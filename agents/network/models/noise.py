@@ -69,8 +69,13 @@ class NoisyLstm(Lstm):
         return torch.stack(outputs, 1), (held[None], cells[None], numbers[None])
 
 
-def add_noise(network: Network, noise: float) -> None:
+def add_noise(network: Network, noise: float, relative: bool | None = None) -> None:
     """Give a network's memory noise; the weights stay as they are.
+
+    Parameters
+    ----------
+    noise : standard deviation
+    relative : whether it is in proportion to what each cell holds; when not given, as the network was trained, and else added as it is
 
     Raises
     ------
@@ -81,10 +86,10 @@ def add_noise(network: Network, noise: float) -> None:
     if not isinstance(memory, Lstm) or memory.layers > 1:
         raise SpanLabError(f"noise can be added to an LSTM with a single layer, and this network has the memory '{memory.name}'; leave out the noise")
     if isinstance(memory, NoisyLstm):
-        memory.noise = noise
+        memory.noise, memory.relative = noise, memory.relative if relative is None else relative
     else:
         with torch.device("meta"):
-            noisy = NoisyLstm(memory.cell.input_size, memory.hidden, NoiseOptions.model_validate({"noise": noise}))
+            noisy = NoisyLstm(memory.cell.input_size, memory.hidden, NoiseOptions(noise=noise, relative=bool(relative)))
         noisy.cell = memory.cell
         network.memory = noisy.eval()
 

@@ -20,7 +20,7 @@ from words_solver import solve  # noqa: E402
 
 from spanlab import replay  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
-from spanlab.agents.network.checkpoints_io.limited import limit_for, limits, name_and_noise  # noqa: E402
+from spanlab.agents.network.checkpoints_io.limited import CellNoise, limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
@@ -85,15 +85,23 @@ def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
 
 
 def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None:
-    assert name_and_noise("laptop@0.2") == ("laptop", 0.2)
+    assert name_and_noise("laptop@0.2") == ("laptop", CellNoise(0.2))
+    assert name_and_noise("laptop@20%") == ("laptop", CellNoise(0.2, relative=True))
+    assert CellNoise(0.2).typed == "0.2"
+    assert CellNoise(0.125, relative=True).typed == "12.5%"
     assert name_and_noise("runs/a@b/net.pt") == ("runs/a@b/net.pt", None)
     answers = {}
-    for name in ("network:laptop", "network:laptop@0", "network:laptop@0.8", "network:limited"):
+    limit = limit_for(["vsr"]).noise
+    same = f"network:laptop@{100 * limit:g}%"
+    for name in ("network:laptop", "network:laptop@0", "network:laptop@0.8", "network:limited", same):
         folder = replay("vsr", name, trials=16, data=tmp_path, say=lambda _: None).folder
         answers[name] = pd.read_csv(folder / "responses.csv")["answer"].tolist()
-        noise = {"network:laptop": None, "network:laptop@0": 0.0, "network:laptop@0.8": 0.8, "network:limited": limit_for(["vsr"]).noise}[name]
+        noise = {"network:laptop": None, "network:laptop@0": 0.0, "network:laptop@0.8": 0.8}.get(name, limit)
         assert read_session(folder)["agent"] == name
-        assert read_session(folder)["agent_settings"].get("noise") == noise
+        settings = read_session(folder)["agent_settings"]
+        assert settings.get("noise") == noise
+        assert settings.get("noise_relative", False) == (name in ("network:limited", same))
+    assert answers["network:limited"] == answers[same] != answers["network:laptop"]
     assert answers["network:laptop"] == answers["network:laptop@0"] != answers["network:laptop@0.8"]
     again = replay("vsr", "network:limited", trials=16, data=tmp_path / "again", say=lambda _: None).folder
     assert pd.read_csv(again / "responses.csv")["answer"].tolist() == answers["network:limited"]
