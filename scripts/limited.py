@@ -25,7 +25,7 @@ from capacity import cell, table_of
 import spanlab
 from spanlab.agents.network import NetworkAgent
 from spanlab.agents.network.checkpoints_io.checkpoint import load as load_network
-from spanlab.agents.network.checkpoints_io.limited import CellNoise, NoiseLimit, limits
+from spanlab.agents.network.checkpoints_io.limited import MemoryNoise, NoiseLimit, limits
 from spanlab.agents.network.inputs.data import make_pool, task_of
 from spanlab.agents.network.inputs.frames import NetworkFrames
 from spanlab.agents.network.models.noise import add_noise
@@ -148,7 +148,7 @@ def answered(folder: Path, limit: NoiseLimit) -> Data:
     studied, data = STUDIED[limit.paradigm], folder / limit.paradigm
     there = {read_session(session)["agent"] for session in find_sessions([data])} if data.is_dir() else set()
     for noise in series(limit):
-        agent = NetworkAgent(limit.network, CellNoise(noise, relative=True))
+        agent = NetworkAgent(limit.network, MemoryNoise(noise, relative=True))
         agent.name = f"network:{called(limit, noise)}"
         if agent.name not in there:
             spanlab.replay(limit.paradigm, agent, trials=studied.trials, levels=studied.shown, data=data, say=lambda _: None)

@@ -18,7 +18,7 @@ from ...stimuli.kinds.sounds import refuse_sounds
 from ...stimuli.render.pixels import network_frame
 from ..base import AgentOptions, BatchAgent, Episode, KeepStates, Response, TrialContext
 from .checkpoints_io.checkpoint import WIRED, Checkpoint, family_of, load, member_for
-from .checkpoints_io.limited import LIMITED, CellNoise, limit_for, name_and_noise
+from .checkpoints_io.limited import LIMITED, MemoryNoise, limit_for, name_and_noise
 from .foreign import foreign_network
 from .foreign_agent import ForeignAgent
 from .inputs.frames import NetworkFrames
@@ -51,7 +51,7 @@ class NetworkAgent(BatchAgent):
     kind: ClassVar[AgentKind] = NETWORK
     batch_size = _BATCH
 
-    def __init__(self, spec: str | Path, noise: CellNoise | None = None) -> None:
+    def __init__(self, spec: str | Path, noise: MemoryNoise | None = None) -> None:
         self.name = str(spec) if str(spec).startswith("network:") else f"network:{spec}"
         self.checkpoint: Checkpoint = load(spec)
         self.network = self.checkpoint.network
@@ -71,7 +71,7 @@ class NetworkAgent(BatchAgent):
         name, noise = name_and_noise(detail or "laptop")
         if name == LIMITED:
             limit = limit_for(options.tasks)
-            name, noise = limit.network, CellNoise(limit.noise, relative=True) if noise is None else noise
+            name, noise = limit.network, MemoryNoise(limit.noise, relative=True) if noise is None else noise
         agent = cls(member_for(name, options.tasks), noise)
         agent.name = f"network:{detail or 'laptop'}"
         return agent

@@ -19,7 +19,7 @@ _WITH_NOISE = re.compile(r"(?P<name>.+)@(?P<noise>\d+(?:\.\d+)?)(?P<relative>%?)
 
 
 @dataclass(frozen=True)
-class CellNoise:
+class MemoryNoise:
     """Normal noise in the cells of a network's memory at each step.
 
     Parameters
@@ -38,7 +38,7 @@ class CellNoise:
 
 
 class NoiseLimit(BaseModel):
-    """CellNoise of a network in the tasks of a paradigm."""
+    """Noise of a network in the tasks of a paradigm."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,19 +54,19 @@ def limits() -> list[NoiseLimit]:
     return TypeAdapter(list[NoiseLimit]).validate_python(yaml_source.parse(file.read_text(encoding="utf-8"), f"{LIMITED}.yaml").data)
 
 
-def name_and_noise(name: str) -> tuple[str, CellNoise | None]:
+def name_and_noise(name: str) -> tuple[str, MemoryNoise | None]:
     """A network's name and the noise that is given with it: ``laptop@0.2`` adds 0.2 to ``laptop``, ``laptop@20%`` has 20% of what a cell holds.
 
     Examples
     --------
     >>> name_and_noise("laptop@20%"), name_and_noise("laptop")
-    (('laptop', CellNoise(strength=0.2, relative=True)), ('laptop', None))
+    (('laptop', MemoryNoise(strength=0.2, relative=True)), ('laptop', None))
     """
     found = _WITH_NOISE.fullmatch(name)
     if not found:
         return name, None
     relative = bool(found["relative"])
-    return found["name"], CellNoise(float(found["noise"]) / (100 if relative else 1), relative)
+    return found["name"], MemoryNoise(float(found["noise"]) / (100 if relative else 1), relative)
 
 
 def limit_for(tasks: Collection[str]) -> NoiseLimit:

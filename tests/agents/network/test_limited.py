@@ -20,7 +20,7 @@ from words_solver import solve  # noqa: E402
 
 from spanlab import replay  # noqa: E402
 from spanlab.agents.network.checkpoints_io.checkpoint import load, locate  # noqa: E402
-from spanlab.agents.network.checkpoints_io.limited import CellNoise, limit_for, limits, name_and_noise  # noqa: E402
+from spanlab.agents.network.checkpoints_io.limited import MemoryNoise, limit_for, limits, name_and_noise  # noqa: E402
 from spanlab.agents.network.inputs.data import make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.models.memories import memory  # noqa: E402
@@ -85,10 +85,10 @@ def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
 
 
 def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None:
-    assert name_and_noise("laptop@0.2") == ("laptop", CellNoise(0.2))
-    assert name_and_noise("laptop@20%") == ("laptop", CellNoise(0.2, relative=True))
-    assert CellNoise(0.2).typed == "0.2"
-    assert CellNoise(0.125, relative=True).typed == "12.5%"
+    assert name_and_noise("laptop@0.2") == ("laptop", MemoryNoise(0.2))
+    assert name_and_noise("laptop@20%") == ("laptop", MemoryNoise(0.2, relative=True))
+    assert MemoryNoise(0.2).typed == "0.2"
+    assert MemoryNoise(0.125, relative=True).typed == "12.5%"
     assert name_and_noise("runs/a@b/net.pt") == ("runs/a@b/net.pt", None)
     answers = {}
     limit = limit_for(["vsr"]).noise
