@@ -184,7 +184,7 @@ def run(
     ----------
     paradigm : name in the library, or a YAML file
     participant : identifier of the person
-    simulate : an observer that presses real keys in the window instead of a person: ``ideal``, ``capacity``, ``capacity:PLACES`` or ``chance``
+    simulate : an observer that presses real keys in the window instead of a person: ``ideal``, ``capacity:PLACES``, ``precision:SD`` or ``chance``
     speed : how much faster than a person the simulated participant answers
     trials, levels, design, generator, paired_with : as for :func:`replay`
     seed : of the session; drawn at random when not given
@@ -338,6 +338,7 @@ def figure(
     by: str = "",
     along: str = "",
     value: str = "",
+    people: PathLike | None = None,
     exclude: PathLike | None = None,
     columns: str | Sequence[str] = (),
     practice: bool = False,
@@ -353,6 +354,7 @@ def figure(
     bars : what bars of curves are: ``interval`` (95%) or ``sem``
     by : reaction_time and conditions: a panel for each value of this column, too
     along, value : conditions: the column along the horizontal axis, and what is measured: ``correct``, ``rt_ms`` (means), ``rt_median`` or ``d_prime``
+    people : a table with a row for each participant, such as ``scores.csv`` of ``spanlab scores-by-person``; ``by`` and ``along`` may be its columns
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
@@ -374,7 +376,7 @@ def figure(
     paths = _paths(data)
     declared = figure_named(name, tuple(map(str, paths)))
     wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value)
-    loaded = _load(paths, exclude, columns, practice, pilot)
+    loaded = _load(paths, exclude, columns, practice, pilot, None if people is None else Path(people))
     drawing = declared.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.cautions, *loaded.notes, *drawing.notes))
 
@@ -504,15 +506,15 @@ def read_rules(file: PathLike | None) -> tuple[Rule, ...]:
     rules, problems = validated(RulesFile, document.data)
     if problems or not isinstance(rules, RulesFile):
         raise ParadigmError(in_order(document.problem(path, message) for path, message in problems))
-    return tuple(rules.exclude)
+    return tuple(rule if rule.table is None else rule.model_copy(update={"table": Path(file).parent / rule.table}) for rule in rules.exclude)
 
 
 def _paths(data: Paths) -> list[Path]:
     return [Path(data)] if isinstance(data, (str, Path)) else [Path(path) for path in data]
 
 
-def _load(paths: Sequence[Path], exclude: PathLike | None, columns: str | Sequence[str], practice: bool, pilot: bool) -> Any:
+def _load(paths: Sequence[Path], exclude: PathLike | None, columns: str | Sequence[str], practice: bool, pilot: bool, people: Path | None = None) -> Any:
     from .analysis.data.column_map import read_map
     from .analysis.data.loading import load
 
-    return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns))
+    return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns), people=people)

@@ -120,7 +120,7 @@ class _Buffer:
         if percept.ask is None or truth.answer is None:
             return None
         several = isinstance(truth.answer, tuple)
-        size = _list_length(percept.ask.kind, truth.answer) if isinstance(truth.answer, tuple) else _set_size(truth)
+        size = _list_length(percept.ask.kind, truth.answer) if isinstance(truth.answer, tuple) else set_size_of(truth)
         if size == 0:
             return truth.answer
         if self._kept is None:
@@ -186,28 +186,10 @@ def _list_length(kind: ResponseKind, right: tuple[int | str | None, ...]) -> int
     return max(kind.positions) if isinstance(kind, SerialOrder) and kind.positions else len(right)
 
 
-def _set_size(truth: Truth) -> int:
+def set_size_of(truth: Truth) -> int:
     """Return how many items must be held for this question; 1 when the paradigm does not say."""
     size = truth.record.get("set_size", truth.levels.get("set_size"))
     return 1 if size is None else int(size)
-
-
-def make_observer(name: str) -> Observer:
-    """An observer by name: ``ideal``, ``chance``, ``capacity`` or ``capacity:PLACES``.
-
-    Raises
-    ------
-    SpanLabError
-        for an unknown one.
-    """
-    kind, _, detail = name.partition(":")
-    if kind == "ideal" and not detail:
-        return Ideal()
-    if kind == "chance" and not detail:
-        return Guessing()
-    if kind == "capacity":
-        return capacity_observer(detail)
-    raise SpanLabError(f"unknown observer '{name}'; there are ideal, chance, capacity and capacity:PLACES (such as capacity:4)")
 
 
 def capacity_observer(detail: str) -> LimitedCapacity:

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS, NETWORK, OBSERVER, SIMULATED, AgentKind
+from ..core.agent_kinds import AGENT_GROUP, CAPACITY, CHANCE, CHAT, IDEAL, KINDS, NETWORK, OBSERVER, PRECISION, SIMULATED, AgentKind
 from ..core.errors import SpanLabError
 from ..core.registry import Registry, nearest
 from .base import Agent, AgentOptions
@@ -19,6 +19,7 @@ _HOMES: Mapping[AgentKind, tuple[str, str]] = {
     CHANCE: (".oracles", "Chance"),
     IDEAL: (".oracles", "IdealAgent"),
     CAPACITY: (".oracles", "CapacityAgent"),
+    PRECISION: (".precision", "PrecisionAgent"),
     OBSERVER: (".gist", "GistObserver"),
     NETWORK: (".network.agent", "NetworkAgent"),
     CHAT: (".chat.agent", "ChatAgent"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agents.base import Agent
-from ..agents.oracles import make_observer
+from ..agents.observers import make_observer
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session

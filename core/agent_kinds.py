@@ -133,6 +133,11 @@ CAPACITY = AgentKind(
     order=7,
     mark=Mark(("#d8bf86", "#e6d4a8"), ("#7d682f", "#63542b"), _DASHED, 1.4, "triangle-right", 38),
 )
+PRECISION = AgentKind(
+    *("precision", "oracle: everything, with limited precision; precision:SD sets it, in degrees of a circle", "yardstick", True, _KNOWS),
+    order=7,
+    mark=Mark(("#9a86c2", "#c3b5de"), ("#8f79bd", "#6c5a94"), _DASHED, 1.4, "triangle-left", 38),
+)
 OBSERVER = AgentKind(
     name="observer",
     help="keeps the gist and no items: observer:sum, observer:filled, observer:first, observer:last",
@@ -216,7 +221,7 @@ PARTICIPANT = AgentKind(
 )
 
 #: All kinds that SpanLab has, in the order in which figures draw them: later ones lie on top.
-KINDS = (CHANCE, IDEAL, CAPACITY, OBSERVER, SIMULATED, RECORDED, PUBLISHED, CHAT, SCRIPTED, NETWORK, PRINTED, PARTICIPANT)
+KINDS = (CHANCE, IDEAL, CAPACITY, PRECISION, OBSERVER, SIMULATED, RECORDED, PUBLISHED, CHAT, SCRIPTED, NETWORK, PRINTED, PARTICIPANT)
 _BY_NAME = {kind.name: kind for kind in KINDS}
 #: Those that records have, in the order of lists.
 RECORDED_KINDS = tuple(sorted((kind for kind in KINDS if kind.role not in ("script", "print")), key=lambda kind: kind.order))

@@ -23,6 +23,7 @@ from .language.schema import SessionDesign
 from .language.yaml_source import YamlPath
 from .network_view import is_model_step
 from .paradigm import GENERATORS, Generator, Paradigm, load_paradigm
+from .preview.example import lacking_in_examples
 from .responses import ResponseKind
 from .responses.keys import key_problem
 from .score_check import probe_trial
@@ -104,6 +105,10 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     if deaf:
         problem = paradigm.reader.document.problem(("network",), f"{deaf}; or leave out 'network'")
         problems.setdefault((problem.where, problem.key), problem)
+    if not problems:
+        for text, where in lacking_in_examples(paradigm).items():
+            problem = paradigm.reader.document.problem(("example", "shows", text), f"the example does not show this: {text} ({where or 'the only condition'})")
+            problems.setdefault((problem.where, text), problem)
     if problems:
         raise ParadigmError(in_order(problems.values()))
     wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None

@@ -259,6 +259,17 @@ def _drawn(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, gene
     return draw_all(paradigm, {"generator": generator, **resolved}, trial_root(paradigm.name, paradigm.streams, seed, resolved))
 
 
+def drawn_names(paradigm: Paradigm, levels: Mapping[str, Any], seed: int, generator: Generator = "corrected") -> dict[str, Any]:
+    """Return everything that a trial is built from: generator, factor levels and draws, by name.
+
+    Raises
+    ------
+    SpanLabError
+        as :func:`compile_trial`.
+    """
+    return _drawn(paradigm, levels, seed, generator)
+
+
 def _checked(paradigm: Paradigm, levels: Mapping[str, Any] | None, seed: int, generator: Generator) -> dict[str, Any]:
     """All factor levels of a trial, after a look at its seed and generator."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:

@@ -19,6 +19,7 @@ ASSUMED: Mapping[str, tuple[float, float]] = {
     "cells": (1.0, 1.5),
     "sequence": (1.0, 1.5),
     "text": (4.0, 0.0),
+    "open_text": (45.0, 0.0),
     "continuous": (4.0, 0.0),
 }
 #: Of kinds from other packages, and of steps without a question that a key ends.

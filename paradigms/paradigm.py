@@ -81,6 +81,7 @@ class Paradigm:
     task: LevelText | None
     practice: Practice | None
     example: Example | None
+    example_shows: Mapping[str, Template]
     questionnaire: bool
     quiz: Quiz | None
     triggers: Triggers | None
@@ -239,6 +240,10 @@ def build_paradigm(document: Document) -> Paradigm:
     names = frozenset(variables)
     timeline = read_timeline(reader, data["timeline"], ("timeline",), names) if "timeline" in data else None
     sizes = {key: _read_size(reader, data, key, names) for key in ("set_size", "list_length")}
+    shown = data.get("example", {}).get("shows") if isinstance(data.get("example"), dict) else None
+    shows = {
+        text: reader.template(value, ("example", "shows", text), names | {"pictured"}) for text, value in (shown if isinstance(shown, dict) else {}).items()
+    }
     of_levels = frozenset(raw_factors)
     given_instructions = data.get("instructions")
     instructions = {
@@ -286,6 +291,7 @@ def build_paradigm(document: Document) -> Paradigm:
         task=task,
         practice=head.practice,
         example=head.example,
+        example_shows=shows,
         questionnaire=head.questionnaire,
         quiz=head.quiz,
         triggers=head.triggers,

@@ -11,10 +11,10 @@ from ..agents.base import Option, WindowAgent
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import resolve_levels
-from ..paradigms.preview.example import ExampleDisplay, example_displays
+from ..paradigms.preview.example import example_displays
 from ..paradigms.translation import translated
-from ..stimuli.kinds.plain import Blank
-from .before_trials import NotPassedError, Scores, Take, items_of, practise, result_of
+from .before_trials import NotPassedError, Scores, Take, items_of, practise
+from .practice_feedback import feedback_on
 from .record.events import Event
 from .record.quiz import Attempt, QuizState
 from .session import Session
@@ -172,16 +172,8 @@ class ParticipantFlow:
 
     def result(self, planned: PlannedTrial, judged: Sequence[Scores]) -> None:
         """Say how a practice trial went."""
-        self._page(self._text("practice"), result_of(judged, self._language), example=self._judged_marks(planned, judged))
-
-    def _judged_marks(self, planned: PlannedTrial, judged: Sequence[Scores]) -> list[ExampleDisplay]:
-        """Return which of the participant's marks were right, for a picture. Missing items are not revealed."""
-        asks = [step.percept.ask for step in self._compiled(planned).steps if step.percept.ask is not None]
-        return [
-            ExampleDisplay(Blank.model_validate({}), ask.kind.with_keys(self._session.answer_keys), marks=marks)
-            for ask, scores in zip(asks, judged, strict=False)
-            if ask.kind.surface().several and (marks := tuple((score["answer"], bool(score["correct"])) for score in scores if score["answer"] is not None))
-        ]
+        words, pictures = feedback_on(self._compiled(planned).steps, judged, self._language, self._session.answer_keys)
+        self._page(self._text("practice"), words, example=pictures)
 
     def _compiled(self, planned: PlannedTrial) -> Trial:
         return planned.compile(self._session.paradigm, self._session.info["generator"])

@@ -15,7 +15,8 @@ from ...paradigms import AnswerKeys, Ask, Dial, Percept, Surface, Truth
 from ...paradigms.responses.keys import is_key
 from ...paradigms.translation import Words
 from ..base import AgentOptions, Option, Response, TrialContext
-from ..oracles import Observer, make_observer
+from ..observers import make_observer
+from ..oracles import Observer
 from .input.answering import CONFIRM_KEYS, UNKNOWN, UNKNOWN_KEYS
 from .input.refractory import Refractory
 from .input.xtest import InputEvent, XTestInput

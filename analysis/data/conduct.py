@@ -24,6 +24,7 @@ class Conduct:
     checks, checked : attention checks that were answered correctly, and all that were asked
     cuts : trials that were cut off within a step and replaced, by the reason
     resumed : how often the session went on after it had ended early
+    pauses, paused_ms : pauses between trials, and how long they were together
     """
 
     practice: bool | None = None
@@ -32,6 +33,8 @@ class Conduct:
     checked: int = 0
     cuts: Mapping[str, int] = field(default_factory=dict)
     resumed: int = 0
+    pauses: int = 0
+    paused_ms: float = 0.0
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -59,6 +62,7 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
     """
     practice = [event["passed"] for event in events if event["event"] == "practice"]
     quiz = quiz_of(session, finished_scores(events), events) if session.get("quiz") is not None else None
+    pauses = [event.get("for_ms") or 0.0 for event in events if event["event"] == "break"]
     right, asked = attention_checks(session, events) if isinstance(session.get("paradigm_data"), Mapping) else (0, 0)
     return Conduct(
         practice=practice[-1] if practice else None,
@@ -67,11 +71,13 @@ def conduct_of(session: Mapping[str, Any], events: Sequence[Event]) -> Conduct:
         checked=asked,
         cuts=Counter(event["why"] for event in events if event["event"] == "trial_cut"),
         resumed=sum(event["event"] == "resumed" for event in events),
+        pauses=len(pauses),
+        paused_ms=sum(pauses),
     )
 
 
 def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """The response table of a session, with ``_check`` where a question tests attention or a quiz, and no memory; unchanged where there are none.
+    """The response table of a session, with ``_check`` where questions test no memory: attention checks, quizzes, questionnaires.
 
     Parameters
     ----------
@@ -79,6 +85,6 @@ def without_memory(session: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFr
     """
     data = session.get("paradigm_data")
     phases = (data.get("attention_checks") if isinstance(data, Mapping) else None) or ()
-    if session.get("quiz") is not None:
+    if session.get("quiz") is not None or (isinstance(data, Mapping) and data.get("questionnaire") is True):
         return table.assign(_check=True)
     return table.assign(_check=table["phase"].isin(phases)) if phases and "phase" in table.columns else table

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -19,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ...core.agent_kinds import PARTICIPANT
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
+from .people_table import column_of
 from .scoring import TRIAL, plural, score_table
 from .style import listed
 from .timing import session_timing, verdict
@@ -46,6 +48,7 @@ MeasureName = Literal[
     "timing",
     "attention_checks",
     "processing_accuracy",
+    "score",
     "trials",
     "answers",
     "attempts",
@@ -85,6 +88,7 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
         ("sessions", "participants"),
         "share of right decisions that need no memory (set size 0), as between the items of complex spans; omitted ones are wrong",
     ),
+    "score": (("participants",), "a column of numbers of a table of participants (`table`), as spanlab scores-by-person writes it"),
     "trials": (("sessions", "participants"), "number of trials with scored answers"),
     "answers": (_MORE, "number of scored answers"),
     "attempts": (("answers",), "number of replies to the question until one was used (chat models)"),
@@ -143,6 +147,10 @@ class Rule(BaseModel):
     where: MeasureName = Field(description="the measure")
     below: Annotated[float, Field(allow_inf_nan=False)] | None = Field(default=None, description="leave out where the measure is below this")
     above: Annotated[float, Field(allow_inf_nan=False)] | None = Field(default=None, description="leave out where the measure is above this")
+    table: Annotated[Path, Field(strict=False)] | None = Field(
+        default=None, description="of `score`: a CSV file with a row for each participant, relative to the file of the rules"
+    )
+    column: str = Field(default="", description="of `score`: the column of that table")
     whose: Whose = Field(default="everybody", description="everybody, people or machines")
     paradigms: Annotated[tuple[str, ...], Field(strict=False)] = Field(default=(), description="only in these paradigms; all when not given")
     everywhere: bool = Field(default=False, description="whether a participant who is left out in one paradigm is left out in all")
@@ -157,6 +165,8 @@ class Rule(BaseModel):
             raise ValueError("'below' or 'above' is missing: the limit of the rule")
         if self.below is not None and self.above is not None and self.below > self.above:
             raise ValueError("'below' is above 'above': everybody would be left out")
+        if (self.where == "score") != (self.table is not None and bool(self.column)) or (self.where != "score" and (self.table or self.column)):
+            raise ValueError("'score' needs 'table' and 'column', and other measures have neither")
         if self.everywhere and self.leave_out != "participants":
             raise ValueError("'everywhere' is for participants only")
         return self
@@ -165,7 +175,9 @@ class Rule(BaseModel):
         ends = [f"{word} {value:g}" for word, value in (("below", self.below), ("above", self.above)) if value is not None]
         whose = "" if self.whose == "everybody" else f" ({self.whose} only)"
         where = f" in {listed(list(self.paradigms))}" if self.paradigms else ""
-        return f"{self.leave_out}{whose} whose {self.where} is {' or '.join(ends)}{where}" + (" (then in all paradigms)" if self.everywhere else "")
+        return f"{self.leave_out}{whose} whose {self.column or self.where} is {' or '.join(ends)}{where}" + (
+            " (then in all paradigms)" if self.everywhere else ""
+        )
 
 
 #: Measures that only the folder of a session tells, not its table.
@@ -363,11 +375,23 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         "timing": lambda: each(items["session"].map(sessions.timing).astype(float), "max"),
         "attention_checks": lambda: each(items["session"].map(sessions.checks).astype(float).mask(items["session"].duplicated()), "mean"),
         "processing_accuracy": lambda: each(items["correct"], "mean"),
+        "score": lambda: each(items["participant"].astype(str).map(_scores(rule)), "first"),
         "trials": lambda: each(pd.Series(trial, index=items.index), "nunique"),
         "answers": lambda: each(items["correct"], "size"),
         "attempts": lambda: each(number("attempts"), "max"),
     }
     return measures[rule.where]()
+
+
+def _scores(rule: Rule) -> Mapping[str, float]:
+    """The numbers of the rule's column, by participant."""
+    import pandas as pd
+
+    assert rule.table is not None
+    values = column_of(rule.table, rule.column)
+    if not pd.api.types.is_numeric_dtype(values):
+        raise SpanLabError(f"{rule.table} has words in its column '{rule.column}': a rule compares numbers")
+    return {str(person): float(value) for person, value in values.items()}
 
 
 def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:

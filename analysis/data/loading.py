@@ -22,6 +22,7 @@ from .coding import decoded
 from .column_map import AS_WRITTEN, ColumnMap, hint, unread
 from .exclusions import Exclusions, Rule, apply_exclusions, of_sessions
 from .oddities import refuse_nameless
+from .people_table import read_people, with_people
 from .scoring import NEEDED, Scored, score_table
 from .sessions import SessionFacts, SpanFacts, gather
 from .spreadsheets import TEXT, UNREAD, WORKBOOK, header_of, read_text
@@ -77,6 +78,7 @@ def load(
     rules: Sequence[Rule] = (),
     spans_suffice: bool = False,
     columns: ColumnMap = AS_WRITTEN,
+    people: Path | None = None,
 ) -> Data:
     """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
 
@@ -86,6 +88,7 @@ def load(
     rules : of exclusion, applied in this order before anything is averaged
     spans_suffice : whether adaptive sessions alone are enough to go on with
     columns : the names of columns of files in the response table
+    people : a table with a row for each participant, whose columns become conditions
 
     Raises
     ------
@@ -98,6 +101,9 @@ def load(
     raw = [gathered.responses] if gathered else []
     raw += [read_file(file, trial_ids, bool(rules), columns) for file in files]
     raw, exclusions = _without(raw, rules, sessions) if rules else (raw, None)
+    if people is not None:
+        described_by = read_people(people)
+        raw = [with_people(table, described_by) for table in raw]
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
     scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
     names = sorted(scored.items["paradigm"].unique())

@@ -204,6 +204,9 @@ def _all_heads(paths: Iterable[str | Path]) -> tuple[list[Head], list[Head], lis
             problems.append(left_out(folder, error))
             continue
         name = str(session.get("session") or folder.name)
+        if isinstance(aside := session.get("set_aside"), Mapping):
+            problems.append(f"Left out: {folder} was set aside, and its paradigm was taken again ({aside.get('reason')}).")
+            continue
         if session.get("adaptive"):
             adaptive.append(Head(folder, name, session))
             continue

@@ -61,6 +61,11 @@ class ReportCommands:
         """The command for the mixed-effects model of a paradigm."""
         return self._with_rows(shlex.join(["spanlab", "stats", *self.data, "--paradigm", paradigm, *self.margin_options]))
 
+    def added(self, name: str, *options: str) -> str:
+        """A command that another package adds, for these data and rules; ``options`` follow the data."""
+        rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
+        return shlex.join(["spanlab", name, *self.data, *rules, *options])
+
     def timing(self, sessions: Sequence[str]) -> str:
         """The command for the timing verdicts of sessions."""
         return shlex.join(["spanlab", "timing", *sessions])

@@ -14,7 +14,7 @@ from ...core.atomic_files import write_whole
 from ...core.errors import SpanLabError
 from ..data.column_map import AS_WRITTEN, ColumnMap
 from ..data.exclusions import Rule
-from ..data.loading import Data, load
+from ..data.loading import Data, load, tables_and_folders
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, looks
 from ..figures.charts import page_theme, vega_script
@@ -28,6 +28,7 @@ from .lab import exclusion_part, spoilers, timing_part
 from .overview import leaderboard, overview
 from .paradigm import ParadigmPart, anchor_of, numbers_of, part_of
 from .scores import compared
+from .sections import SectionRequest, added_sections
 from .spans import spans_part
 from .text import Remark, opening, opening_of_spans
 
@@ -133,6 +134,7 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     timing = timing_part(every, commands)
     spoilt = [Remark(text, warning=True) for text in spoilers(every, items, timing)]
     title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
+    request = SectionRequest([*map(Path, tables_and_folders(commands.data)[1])], data, options.rules, folder.table, commands.added)
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -153,6 +155,7 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
         notes=[*spoilt, *shared, *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
+        added=added_sections(request),
         excluded=exclusion_part(data.exclusions, folder),
         spans=spans_part(spans, folder, bool(options.rules)),
         timing=timing,

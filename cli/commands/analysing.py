@@ -57,6 +57,12 @@ def figure(
     bars: Annotated[str, typer.Option("--bars", help="bars of curves: 'interval' (95%), 'sem', or 'within' (95%, within people)", metavar="BARS")] = "interval",
     along: Annotated[str, typer.Option("--along", help="column for the horizontal axis; by default the first factor", metavar="COLUMN")] = "",
     by: Annotated[str, typer.Option("--by", help="draw a panel for each value of this column (with --along, --value or reaction_time)", metavar="COLUMN")] = "",
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people", help="a table with a row for each participant (scores-by-person -o writes one): --by and --along take its columns, too", metavar="FILE"
+        ),
+    ] = None,
     value: Annotated[str, typer.Option("--value", help="what is measured: correct, rt_ms (means), rt_median or d_prime", metavar="VALUE")] = "",
     points: Annotated[bool, typer.Option("--points", help="show each person as a small point, too")] = False,
     yardsticks: Annotated[bool, typer.Option("--yardsticks", help="show the oracle without errors and guessing, too, beside people and models")] = False,
@@ -89,7 +95,7 @@ def figure(
         wish_for(declared, paradigm or (), bars, by, "--", along=along, value=value), points=points, yardsticks=yardsticks, margins=read_margins(margin or ())
     )
     sheet = sheet_for(width, theme, title, letters, dpi)
-    loaded = _load_for(declared, data, columns, practice, pilot, exclude, workers, scheduler)
+    loaded = _load_for(declared, data, columns, practice, pilot, exclude, workers, scheduler, people)
     caution(loaded)
     drawn = declared.draw(loaded, wish)
     if output is None:
@@ -159,27 +165,30 @@ def _load_for(
     exclude: Path | None,
     workers: int | None,
     scheduler: str | None,
+    people: Path | None = None,
 ) -> Data:
     """The data of a figure: where sums of effects are enough piece by piece, however many answers there are."""
     from ...analysis.effects.out_of_core import load_scattered
     from ...core.worker_pool import open_pool
 
-    if exclude is None and not columns and figure.effects:
+    if exclude is None and people is None and not columns and figure.effects:
         with open_pool(workers, scheduler) as pool:
             return load_scattered(data, figure.effects, pool=pool, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
         why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
-        why = "columns of other names are read at once" if columns else why
+        why = "columns of other names are read at once" if columns else "people's columns are joined at once" if people is not None else why
         raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")
-    return _load(data, columns, practice, pilot, exclude, trial_ids=False)
+    return _load(data, columns, practice, pilot, exclude, trial_ids=False, people=people)
 
 
-def _load(data: list[Path], columns: list[str] | None, practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True) -> Data:
+def _load(
+    data: list[Path], columns: list[str] | None, practice: bool, pilot: bool, exclude: Path | None, trial_ids: bool = True, people: Path | None = None
+) -> Data:
     from ...analysis.data.column_map import read_map
     from ...analysis.data.loading import load
 
     names = read_map(columns or ())
-    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude), columns=names)
+    return load(data, include_practice=practice, include_pilot=pilot, trial_ids=trial_ids, rules=read_rules(exclude), columns=names, people=people)
 
 
 def _print(table: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,7 +47,7 @@ from ..options import (
     terminal,
 )
 from .run import DATA, given
-from .study import lines_to_go_on
+from .study import WayOn, decide, lines_to_go_on, run_study, ways_on
 
 if TYPE_CHECKING:
     from ...agents.chat.agent import ChatAgent
@@ -190,7 +190,10 @@ def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
 
 def resume(
     context: typer.Context,
-    session: Annotated[Path, typer.Argument(help="folder of an unfinished session", metavar="SESSION")],
+    session: Annotated[Path, typer.Argument(help="folder of an unfinished session, of a session of a study, or one that has a single one", metavar="FOLDER")],
+    skip: Annotated[str, typer.Option("--skip", help="studies: leave out the rest of this paradigm", metavar="NAME")] = "",
+    repeat: Annotated[str, typer.Option("--repeat", help="studies: take this paradigm again; what it has is kept, and set aside", metavar="NAME")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="why it is skipped or taken again, for the record", metavar="TEXT")] = "",
     triggers: TriggersOption = None,
     screen: Annotated[
         int | None,
@@ -209,17 +212,21 @@ def resume(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """Continue an interrupted session with its next trial and its own settings."""
+    """Continue whatever was interrupted, with its next trial and its own settings: a session with a person or a machine, or a session of a study."""
     from ...sessions import complete, reopen
     from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed
 
-    lines = None if (session / "session.json").exists() else lines_to_go_on(session)
-    if lines:
-        raise SpanLabError("\n".join([f"{session} is a folder of a study, of which each session goes on with its own command:", *lines]))
-    if lines is not None:
-        print(f"nothing to do: every session of the study in {session} is over")
-        return
+    if skip or repeat:
+        decide(session, skip, repeat, reason)
+    elif reason:
+        raise SpanLabError("--reason goes with --skip or --repeat")
+    if not (session / "session.json").exists():
+        ways = ways_on(session)
+        if ways is not None:
+            _resume_study(session, ways, {"triggers": triggers or "", **({} if screen is None else {"screen": screen})})
+            return
+        session = _only_unfinished(session)
     over = complete(session)
     failed = over and has_failed(session)
     if over and not (failed and retry_failed):
@@ -239,6 +246,45 @@ def resume(
     with open_pool(workers, scheduler) as pool:
         print_session(opened, carry_out(opened, agent, watcher, pool, fresh=False, retry_failed=retry_failed))
     _tell_rest(session)
+
+
+def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -> None:
+    """Go on with the only unfinished session of a study in a folder.
+
+    Raises
+    ------
+    SpanLabError
+        where there are several, or where it needs more than this command; the message has what goes on with each.
+    """
+    if not ways:
+        print(f"nothing to do: every session of the study in {folder} is over")
+    elif len(ways) == 1 and ways[0].study:
+        run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window)
+    else:
+        raise SpanLabError("\n".join([f"{folder} is a folder of a study, of which each session goes on with its own command:", *(way.line for way in ways)]))
+
+
+def _only_unfinished(folder: Path) -> Path:
+    """The only unfinished session in a folder that is none itself; the folder where it has no sessions.
+
+    Raises
+    ------
+    SpanLabError
+        where several are unfinished, with the command for each.
+    """
+    from ...sessions import complete
+    from ...sessions.record.reader import find_sessions
+
+    try:
+        inside = find_sessions([folder])
+    except SpanLabError:
+        return folder
+    left = [session for session in inside if not complete(session)]
+    if len(left) > 1:
+        raise SpanLabError(
+            "\n".join([f"{folder} has several unfinished sessions, of which each goes on by itself:", *(f"spanlab resume {one}" for one in left)])
+        )
+    return left[0] if left else inside[0]
 
 
 def _tell_rest(session: Path) -> None:

@@ -103,7 +103,7 @@ def run(
         str | None,
         typer.Option(
             "--simulate",
-            help="let a simulated participant take it: ideal, capacity[:PLACES] or chance, with @SPEED, such as capacity:5@8",
+            help="let a simulated participant take it: ideal, capacity[:PLACES], precision[:SD] or chance, with @SPEED: capacity:5@8",
             metavar="OBSERVER[@SPEED]",
         ),
     ] = None,

@@ -303,18 +303,44 @@ def _again(typed: Sequence[str], visit: Visit) -> str:
     return shlex.join(["spanlab", *kept, "--participant", str(visit.person.name), "--session", str(visit.session), "--existing", "resume"])
 
 
+@dataclass(frozen=True, slots=True)
+class WayOn:
+    """What goes on with an unfinished session of a study.
+
+    Parameters
+    ----------
+    visit : folder of the session
+    line : the command, with what must be said of it
+    study : file of the study; empty where this command alone cannot go on: it is not here, questions are due, or people come by a link
+    options : what would be typed after it
+    data : data folder
+    """
+
+    visit: Path
+    line: str
+    study: str
+    options: StudyOptions
+    data: Path
+
+
 def lines_to_go_on(folder: Path) -> list[str] | None:
-    """Return the commands that continue the unfinished sessions of a study, from a folder of its data; None if it is
-    not a study's."""
-    from ...sessions.studies.visit_files import latest_visits, read_journal
+    """What goes on with each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
+    ways = ways_on(folder)
+    return None if ways is None else [way.line for way in ways]
+
+
+def ways_on(folder: Path) -> list[WayOn] | None:
+    """How each unfinished session of a study in a folder of its data goes on; None for a folder that is not a study's."""
+    from ...sessions.studies.visit_files import finished_on_record, latest_visits, read_journal
 
     visits = latest_visits(folder.resolve())
     if visits is None:
         return None
-    return [_line_to_go_on(visit) for visit in visits if not any(line["event"] in ("finished", "left") for line in read_journal(visit))]
+    over = [visit for visit in visits if finished_on_record(visit) or any(line["event"] == "left" for line in read_journal(visit))]
+    return [_way_on(visit) for visit in visits if visit not in over]
 
 
-def _line_to_go_on(visit: Path) -> str:
+def _way_on(visit: Path) -> WayOn:
     from ...sessions.record.reader import read_session
     from ...sessions.record.session_info import in_browser
     from ...sessions.studies.visit_files import fields_due, read_head, states
@@ -323,14 +349,38 @@ def _line_to_go_on(visit: Path) -> str:
     data, here = visit.parents[2], Path.cwd()
     shown = data.relative_to(here) if data.is_relative_to(here) else data
     file, absent = _study_file(head["study"], here, data.parent)
+    pilot, simulate = head["kind"] == "pilot", (infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity") if head["kind"] == "simulated" else None
+    options = StudyOptions(head["participant"], str(head["session"]), "", {}, "resume", False, "", pilot, simulate)
     if any(map(in_browser, infos)):
-        return f"{head['participant']} opens the same link again, while this runs: {shlex.join(['spanlab', 'serve', file, '--data', str(shown)])}{absent}"
+        line = f"{head['participant']} opens the same link again, while this runs: {shlex.join(['spanlab', 'serve', file, '--data', str(shown)])}{absent}"
+        return WayOn(visit, line, "", options, data)
     words = ["spanlab", "run", file, "--participant", head["participant"], "--session", str(head["session"]), "--existing", "resume"]
     words += ["--data", str(shown)] if shown != DATA else []
-    words += ["--pilot"] if head["kind"] == "pilot" else []
-    words += ["--simulate", infos[-1]["agent"].removeprefix("simulated:") if infos else "capacity"] if head["kind"] == "simulated" else []
-    line = shlex.join(words)
-    return f"{line}{' with --field NAME=VALUE for each question about the participant' if fields_due(visit) else ''}{absent}"
+    words += ["--pilot"] if pilot else []
+    words += ["--simulate", simulate] if simulate is not None else []
+    due = fields_due(visit)
+    line = f"{shlex.join(words)}{' with --field NAME=VALUE for each question about the participant' if due else ''}{absent}"
+    return WayOn(visit, line, "" if absent or due else file, options, shown)
+
+
+def decide(folder: Path, skip: str, repeat: str, reason: str) -> None:
+    """Skip a paradigm of the session of a study in a folder, or have it taken again.
+
+    Raises
+    ------
+    SpanLabError
+        where that is not possible, or the folder has several sessions.
+    """
+    from ...sessions.studies import desk
+    from ...sessions.studies.visit_files import latest_visits
+
+    visits = latest_visits(folder.resolve())
+    if visits is None or len(visits) != 1:
+        raise SpanLabError(f"--skip and --repeat are for one session of a study, such as data/STUDY/P01/session-1, and {folder} is none")
+    if skip:
+        desk.skip(visits[0], skip, reason)
+    if repeat:
+        desk.repeat(visits[0], repeat, reason)
 
 
 def _study_file(name: str, *folders: Path) -> tuple[str, str]:

@@ -10,28 +10,42 @@ import typer
 from spanlab.api import read_rules
 from spanlab.cli import ExcludeOption
 from spanlab.cli.commands import DATA_HELP, caution, print_table
-from spanlab.core import SpanLabError
+from spanlab.core import SpanLabError, nearest
 
 
 def scores_by_person(
     data: Annotated[list[str], typer.Argument(help=DATA_HELP, metavar="DATA...")],
     exclude: ExcludeOption = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and correlations.csv", metavar="DIR")] = None,
+    composite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--composite", help="mean of standardised scores: NAME=COLUMN,COLUMN,... (-COLUMN where small is good); may be repeated", metavar="NAME=..."
+        ),
+    ] = None,
+    correlate: Annotated[str, typer.Option("--correlate", help="correlate these scores; by default all with a reliability", metavar="COLUMN,...")] = "",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for scores.csv, codebook.csv and the correlations", metavar="DIR")] = None,
 ) -> None:
     """Write one row of scores for each participant, and a codebook that says what each column is."""
-    from .files import correlations, gathered, write
+    from .composites import add_composite, read_composite
+    from .files import gathered, write
 
+    composites = [read_composite(text) for text in composite or ()]
+    chosen = [name.strip() for name in correlate.split(",") if name.strip()]
     scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))
     caution(loaded)
     if not scores.rows:
         raise SpanLabError(" ".join([*notes, "No participant has a score in these data; machines have no participant's name"]))
+    for one in composites:
+        add_composite(scores, one)
+    if unknown := [name for name in chosen if "reliability" not in scores.codebook.get(name, {})]:
+        raise SpanLabError(f"--correlate: no score with a reliability is called '{unknown[0]}'{nearest(unknown[0], list(scores.codebook))}")
     print(*notes, *([""] if notes else []), sep="\n", end="")
     print(f"{len(scores.rows)} participants, {len(scores.codebook)} columns\n")
     columns = ("column", "unit", "people", "mean", "sd", "reliability", "sem", "alpha", "omega")
     shown = [one for one in scores.codebook.values() if not one["column"].endswith("_se")]
     print_table(columns, [tuple(_said(one.get(name)) for name in columns) for one in shown])
     if output is not None:
-        print("", *write(scores, correlations(scores), output), sep="\n")
+        print("", *write(scores, output, chosen), sep="\n")
 
 
 def _said(value: object) -> str:

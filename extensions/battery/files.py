@@ -1,27 +1,30 @@
-"""Reading of sessions for the scores of participants, their correlations, and the files of ``spanlab scores-by-person -o``."""
+"""Reading of sessions for the scores of participants, and the files of ``spanlab scores-by-person -o``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders, without_memory
 from spanlab.core import SpanLabError, write_whole
 from spanlab.sessions.record import read_chunks, read_session
 from spanlab.sessions.studies import known_fields
 
-from .people import ScoreTable, correlation, scores_by_person
+from .composites import correlations, matrix
+from .desk import add_desk
+from .people import ScoreTable, scores_by_person
 
 if TYPE_CHECKING:
     from spanlab.analysis.data import Data, Rule
 
 
-def gathered(paths: Sequence[Path], rules: Sequence[Rule] = ()) -> tuple[ScoreTable, list[str], Data]:
+def gathered(paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool = True) -> tuple[ScoreTable, list[str], Data]:
     """Return the scores of everybody in folders of sessions, sentences on what rules left out, and the data as the analysis reads them.
+
+    Parameters
+    ----------
+    errors : compute the standard error of every score
 
     Raises
     ------
@@ -50,7 +53,8 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = ()) -> tuple[ScoreTa
         kept = set(responses["session"])
         sessions = [facts for facts in sessions if facts.name in kept]
     fields = {facts.participant: _fields(facts.folder, facts.participant) for facts in (*sessions, *adaptive) if facts.participant}
-    scores = scores_by_person(responses, sessions, fields)
+    scores = scores_by_person(responses, sessions, fields, errors=errors)
+    add_desk(scores, [facts.folder for facts in (*data.sessions, *adaptive)])
     for name in dict.fromkeys(facts.paradigm for facts in adaptive):
         over = [span for span in data.spans if span.facts.paradigm == name and span.over and span.result is not None and span.facts.participant]
         climbed = {span.facts.participant: span.result["span"] for span in sorted(over, key=lambda span: span.facts.started) if span.result is not None}
@@ -66,21 +70,12 @@ def _fields(session: Path, participant: str) -> dict[str, Any]:
         return {}
 
 
-def correlations(scores: ScoreTable) -> list[dict[str, Any]]:
-    """Correlations of all pairs of scores with a split-half reliability, over those who have both; ``corrected`` divides by the root of both reliabilities."""
-    columns = {name: {person: row[name] for person, row in scores.rows.items() if name in row} for name, one in scores.codebook.items() if "reliability" in one}
-    pairs = []
-    for first, second in combinations(columns, 2):
-        r = correlation(columns[first], columns[second])
-        both = len(columns[first].keys() & columns[second].keys())
-        product = scores.codebook[first]["reliability"] * scores.codebook[second]["reliability"]
-        corrected = r / np.sqrt(product) if min(scores.codebook[one]["reliability"] for one in (first, second)) > 0 else np.nan
-        pairs.append({"first": first, "second": second, "people": both, "r": r, "corrected": corrected})
-    return pairs
+def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[Path]:
+    """Write the wide table, its codebook, the pairs of correlations, and these as the table of papers.
 
-
-def write(scores: ScoreTable, pairs: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """Write the wide table, its codebook, and the correlations.
+    Parameters
+    ----------
+    chosen : columns to correlate; all with a reliability when not given
 
     Raises
     ------
@@ -89,7 +84,13 @@ def write(scores: ScoreTable, pairs: Sequence[dict[str, Any]], folder: Path) -> 
     """
     import pandas as pd
 
-    tables = {"scores.csv": scores.table(), "codebook.csv": scores.codes(), "correlations.csv": pd.DataFrame(pairs)}
+    pairs = correlations(scores, chosen)
+    tables = {
+        "scores.csv": scores.table(),
+        "codebook.csv": scores.codes(),
+        "correlations.csv": pd.DataFrame(pairs),
+        "correlation_table.csv": pd.DataFrame(matrix(scores, pairs)),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,9 @@ def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> floa
     return float(np.corrcoef(both.T)[0, 1])
 
 
-def scores_by_person(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = (), fields: Mapping[str, Mapping[str, Any]] | None = None) -> ScoreTable:
+def scores_by_person(
+    responses: pd.DataFrame, sessions: Sequence[SessionFacts] = (), fields: Mapping[str, Mapping[str, Any]] | None = None, *, errors: bool = True
+) -> ScoreTable:
     """Return the scores of everybody who has a participant's name.
 
     Parameters
@@ -86,6 +89,7 @@ def scores_by_person(responses: pd.DataFrame, sessions: Sequence[SessionFacts] =
     responses : response table of one or many sessions, with all of its columns
     sessions : what is known of the sessions beside their answers
     fields : what each participant said of themselves
+    errors : compute the standard error of every score, which takes most of the time
     """
     table = ScoreTable()
     names = dict.fromkeys(name for known in (fields or {}).values() for name in known)
@@ -97,7 +101,7 @@ def scores_by_person(responses: pd.DataFrame, sessions: Sequence[SessionFacts] =
     for paradigm, rows in real.groupby("paradigm", sort=True, observed=True):
         answered = items[(items["paradigm"] == paradigm) & items["participant"].astype(str).ne("")]
         for chosen, which, source in _kinds(answered, rows, str(paradigm)):
-            _add_measures(table, str(paradigm), chosen, which, source)
+            _add_measures(table, str(paradigm), chosen, which, source, errors)
         _add_scales(table, str(paradigm), rows, alone=not len(answered))
     _add_conduct(table, sessions)
     return table
@@ -170,8 +174,8 @@ def jackknife(measure: Measure, rows: Rows) -> float:
     return float(np.sqrt((trials - 1) / trials * ((without - without.mean()) ** 2).sum()))
 
 
-def _add_measures(table: ScoreTable, paradigm: str, rows: pd.DataFrame, which: Sequence[Measure], source: str) -> None:
-    """Add the columns of measures, each with its standard error, and their reliability."""
+def _add_measures(table: ScoreTable, paradigm: str, rows: pd.DataFrame, which: Sequence[Measure], source: str, errors: bool) -> None:
+    """Add the columns of measures, each with its standard error if it is wanted, and their reliability."""
     everybody = {str(person): arrays(own) for person, own in rows.groupby("participant", sort=True, observed=True)}
     halves = [{person: _some(own, own["trial"] % 2 == half) for person, own in everybody.items()} for half in (0, 1)]
     visits = [{person: _some(own, own["session"] == visit) for person, own in everybody.items() if own["session"].max() > 0} for visit in (0, 1)]
@@ -187,9 +191,9 @@ def _add_measures(table: ScoreTable, paradigm: str, rows: pd.DataFrame, which: S
             qualities["reliability_sessions"] = correlation(early, late)
             qualities["sem"] = spread([one for one in values.values() if one == one]).get("sd", np.nan) * float(np.sqrt(1 - min(stepped, 1.0)))
         table.add(column, measure.says, measure.unit, f"{paradigm}: {source}", values, **qualities)
-        if measure.resampled and column in table.codebook:
-            errors = {person: jackknife(measure, own) for person, own in everybody.items()}
-            table.add(f"{column}_se", f"Standard error of {column}, by leaving out each trial in turn.", measure.unit, f"{paradigm}: {source}", errors)
+        if errors and measure.resampled and column in table.codebook:
+            spreads = {person: jackknife(measure, own) for person, own in everybody.items()}
+            table.add(f"{column}_se", f"Standard error of {column}, by leaving out each trial in turn.", measure.unit, f"{paradigm}: {source}", spreads)
 
 
 def _add_scales(table: ScoreTable, paradigm: str, rows: pd.DataFrame, alone: bool) -> None:
@@ -224,7 +228,7 @@ def _plain(value: object) -> object:
 
 def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
     """Add how sessions went: practice, quiz, attention checks, interruptions, the timing verdict and the device."""
-    timing = of_sessions(sessions, (_timing_rule(),)).timing if sessions else {}
+    timing = _timing_problems(sessions)
     by_task: dict[str, list[SessionFacts]] = {}
     for facts in sessions:
         if facts.participant and not facts.pilot:
@@ -245,6 +249,8 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
                 "asked": facts.conduct.checked,
                 "cut": sum(facts.conduct.cuts.values()),
                 "resumed": facts.conduct.resumed,
+                "pauses": facts.conduct.pauses,
+                "paused_ms": facts.conduct.paused_ms,
             }.items():
                 of.setdefault(name, []).append(value)
             if facts.name in timing:
@@ -254,9 +260,20 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
         add("attention_checks", "Share of attention checks that were answered correctly.", "share, 0 to 1", checks)
         add("cut_trials", "Trials that were cut off within a step (a pause, a hidden page) and replaced.", "trials", {p: of["cut"] for p, of in total.items()})
         add("resumed", "How often a session went on after it had ended early.", "times", {person: of["resumed"] for person, of in total.items()})
+        add("pauses", "Pauses between trials.", "pauses", {person: of["pauses"] for person, of in total.items()})
+        add("paused_s", "Time that these pauses took.", "s", {person: of["paused_ms"] / 1000 for person, of in total.items()})
         problems = {person: of["timing"] for person, of in total.items() if "timing" in of}
         add("timing", "Problems that the timing verdict of the sessions names; 0 is a pass.", "problems", problems)
         add("device", "Where the task was taken: the browser, else a window.", "name", {person: facts.browser or "window" for person, facts in last.items()})
+
+
+def _timing_problems(sessions: Sequence[SessionFacts]) -> dict[str, int]:
+    """How many problems the timing verdict of each session names; a session without a verdict, such as one that ended before its first trial, is left out."""
+    problems: dict[str, int] = {}
+    for facts in sessions:
+        with suppress(SpanLabError):
+            problems |= of_sessions((facts,), (_timing_rule(),)).timing
+    return problems
 
 
 def _bit(passed: bool | None) -> int | None:

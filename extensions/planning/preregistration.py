@@ -149,7 +149,7 @@ def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
         bounds = [f"{word} {value:g}" for word, value in (("below", rule.below), ("above", rule.above)) if value is not None]
         only = f", in {', '.join(rule.paradigms)}" if rule.paradigms else ""
         why = f" ({rule.reason})" if rule.reason else ""
-        lines.append(f"{number}. Leave out {rule.leave_out} ({rule.whose}) where {rule.where} is {' or '.join(bounds)}{only}{why}.")
+        lines.append(f"{number}. Leave out {rule.leave_out} ({rule.whose}) where {rule.column or rule.where} is {' or '.join(bounds)}{only}{why}.")
     return [f"{counted} The rules of `{file.name}` are applied in this order, each to what those before it left:", "", *lines]
 
 

@@ -336,6 +336,9 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
     participants: dict[str, SharedParticipant] = {}
     left_out = 0
     for folder, info in sorted(infos, key=lambda one: one[1].get("created") or ""):
+        if "set_aside" in info:
+            report.note(f"NOTE a session of {info['paradigm']} was set aside, and taken again; it is left out: {folder}")
+            continue
         events = [] if PARTS in info else read_events(folder)
         if PARTS not in info and not finished_trials(events):
             report.note(f"NOTE a session of {info['paradigm']} has no finished trial, and is left out: {folder}")

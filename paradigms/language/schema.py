@@ -87,6 +87,11 @@ class Example(_FileModel):
         description="whether there is an example",
     )
     each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="largest number of displays of a phase in the example")
+    shows: dict[str, str] = Field(
+        default_factory=dict,
+        description="what makes the task hard, in words, each with an expression that holds for an example that contains it; the number of displays of a "
+        "phase in it is pictured['PHASE']. An example that lacks one of them is refused by spanlab check",
+    )
 
 
 class Quiz(_FileModel):

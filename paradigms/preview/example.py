@@ -5,15 +5,16 @@ Here and nowhere else is told what is right, before anybody has answered: exampl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ...core.locale import sentence
 from ...stimuli import Stimulus
 from ...stimuli.kinds.plain import Blank, Tone
 from ...stimuli.kinds.sounds import ShownSound
-from ..compile import asking_steps, compile_trial, resolve_levels
+from ..compile import asking_steps, compile_trial, drawn_names, resolve_levels
 from ..identity import trial_seed
 from ..language.schema import Example
 from ..paradigm import Generator, Paradigm
@@ -23,9 +24,11 @@ from ..responses.keys import key_label
 from ..trial import Prompt, Step, Trial
 
 #: Most displays in a picture.
-MOST = 6
+MOST = 10
 #: so many trials are looked at for one that has the answer which the file wants to be pictured
 _MOST_TRIALS = 500
+#: examples of so many combinations of levels are looked at
+_MOST_COMBINATIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,22 @@ class WorkedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnMark:
+    """A mark that somebody made in a practice trial.
+
+    Parameters
+    ----------
+    value : the place that was marked
+    verdict : ``right``, ``wrong``, or ``elsewhere`` where it belongs to the list, at another place in its order
+    number : at which place in the order it was given; None where there is no order
+    """
+
+    value: int | str
+    verdict: Literal["right", "wrong", "elsewhere"]
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleDisplay:
     """One display of an example.
 
@@ -71,14 +90,16 @@ class ExampleDisplay:
     asks : the question that it belongs to, or None
     more : whether displays of the same phase follow that are not pictured
     questions : those that are asked while it is there, with their answers
-    marks : after a practice trial, the marks that somebody made, each with whether it was right
+    marks : after a practice trial, the marks that somebody made
+    phase : of its step
     """
 
     stimulus: Stimulus
     asks: ResponseKind | None = None
     more: bool = False
     questions: tuple[WorkedQuestion, ...] = ()
-    marks: tuple[tuple[int | str, bool], ...] = ()
+    marks: tuple[OwnMark, ...] = ()
+    phase: str = ""
 
 
 def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None) -> dict[str, Any]:
@@ -116,16 +137,43 @@ def example_displays(
     example = paradigm.example or Example()
     if not example.show or paradigm.is_questionnaire:
         return []
+    crossed, chosen = _example_trial(paradigm, language, levels, generator, use)
+    reasons = [None if step.ask is None else step.ask.reason(names) for step, names in asking_steps(paradigm, crossed, chosen, generator)]
+    return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
+
+
+def _example_trial(paradigm: Paradigm, language: str, levels: Mapping[str, Any], generator: Generator, use: LevelsInUse | None) -> tuple[dict[str, Any], int]:
+    """The levels and the seed of the example for instructions; the seed is that of no session."""
+    example = paradigm.example or Example()
     first = trial_seed("example", 0, example.seed)  # sessions, practice and data sets have seeds of other purposes
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)
-    chosen = first  # where no trial has the answer that is wanted
     for number in range(example.seed, example.seed + (0 if example.answer is None else _MOST_TRIALS)):
         pictured = displays_of(compile_trial(paradigm, crossed, seed := trial_seed("example", 0, number), generator), example.each)
         if example.answer in [question.answer for display in pictured for question in display.questions]:
-            chosen = seed
-            break
-    reasons = [None if step.ask is None else step.ask.reason(names) for step, names in asking_steps(paradigm, crossed, chosen, generator)]
-    return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
+            return crossed, seed
+    return crossed, first  # where no trial has the answer that is wanted
+
+
+def lacking_in_examples(paradigm: Paradigm) -> dict[str, str]:
+    """Return what an example should show by the paradigm's file and does not, each with the levels where it lacks it.
+
+    Raises
+    ------
+    SpanLabError
+        where an example cannot be made.
+    """
+    lacking: dict[str, str] = {}
+    combinations = paradigm.combinations()[:_MOST_COMBINATIONS] if paradigm.example_shows else []
+    for language in paradigm.instructions:
+        for levels in combinations:
+            crossed, seed = _example_trial(paradigm, language, levels, "corrected", None)
+            counts = Counter(display.phase for display in displays_of(compile_trial(paradigm, crossed, seed), (paradigm.example or Example()).each))
+            phases = {step.phase: 0 for step in paradigm.timeline.steps() if isinstance(step.phase, str)}
+            names = {**drawn_names(paradigm, crossed, seed), "pictured": {**phases, **counts}}
+            for text, template in paradigm.example_shows.items():
+                if text not in lacking and paradigm.reader.fill(template, ("example", "shows", text), names) is not True:
+                    lacking[text] = ", ".join(f"{name} {level}" for name, level in crossed.items())
+    return lacking
 
 
 def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) -> list[ExampleDisplay]:
@@ -147,7 +195,7 @@ def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) 
             # What was there before says nothing new, unless it comes again and is asked about anew.
             alike = [(other.stimulus, other.asks) for _, other in (displays[-1:] if stays else displays)]
             if (view.stimulus, view.asks) not in alike or (view.asks is not None and not stays):
-                displays.append((step.percept.phase, replace(view, questions=worked)))
+                displays.append((step.percept.phase, replace(view, questions=worked, phase=step.percept.phase)))
             elif view.asks is not None:
                 phase, last = displays[-1]
                 displays[-1] = (phase, replace(last, questions=(*last.questions, *worked)))

@@ -9,6 +9,7 @@ RESPONSES.declare(
         "cells": ("cells",),
         "choice": ("choice",),
         "continuous": ("continuous",),
+        "open_text": ("open_text",),
         "rating": ("rating",),
         "sequence": ("sequence",),
         "text": ("text",),

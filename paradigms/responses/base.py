@@ -77,6 +77,7 @@ class Ordered:
     joined : whether the values are characters of one text
     line : where on the canvas what was given stands in a line, as (x0, y0, x1, y1); None where each value shows at its own place, with its number
     labels : what stands on the areas of the canvas that are keys to press: value and label
+    lines : so many lines of text at least have room in ``line``
     """
 
     most: int
@@ -85,6 +86,7 @@ class Ordered:
     joined: bool = False
     line: tuple[float, float, float, float] | None = None
     labels: tuple[tuple[int | str, str], ...] = ()
+    lines: int = 1
 
 
 @dataclass(frozen=True, slots=True)

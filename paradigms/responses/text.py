@@ -20,8 +20,8 @@ from .wording import OR, negated, undressed
 UNKNOWN = "?"
 _SETS = {"letters": ascii_lowercase, "digits": digits, "letters_and_digits": ascii_lowercase + digits}
 #: Keys whose names are not their signs.
-_KEYS = {" ": "space", "ä": "adiaeresis", "ö": "odiaeresis", "ü": "udiaeresis", "ß": "ssharp", ".": "period", ",": "comma", "'": "apostrophe"}
-_FURTHER = "äöüßéèêàâçñáíóúåøæ .,'"
+KEY_NAMES = {" ": "space", "ä": "adiaeresis", "ö": "odiaeresis", "ü": "udiaeresis", "ß": "ssharp", ".": "period", ",": "comma", "'": "apostrophe"}
+FURTHER = "äöüßéèêàâçñáíóúåøæ .,'"
 _LINE, _IN_A_ROW = 0.22, 9
 _JSON = re.compile(r'\A\s*\{\s*"answer"\s*:\s*"([^"]*)"\s*\}\s*\Z')
 _MARKED = re.compile(r"\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
@@ -43,9 +43,9 @@ class TypedText(ResponseKind):
 
     @model_validator(mode="after")
     def _consistent(self) -> TypedText:
-        wrong = next((character for character in self.more if character not in _FURTHER), None)
+        wrong = next((character for character in self.more if character not in FURTHER), None)
         if wrong is not None or len(set(self.more)) < len(self.more):
-            raise ValueError(f"'more' may have these characters, each once: {_FURTHER!r}; found {self.more!r}")
+            raise ValueError(f"'more' may have these characters, each once: {FURTHER!r}; found {self.more!r}")
         return self
 
     @property
@@ -85,7 +85,7 @@ class TypedText(ResponseKind):
         x0, y0, x1, y1 = self.within
         top = y0 + _LINE * (y1 - y0)
         rows = [min(_IN_A_ROW, len(self.alphabet) - start) for start in range(0, len(self.alphabet), _IN_A_ROW)]
-        keys = [(_KEYS.get(sign, sign), sign) for sign in self.alphabet]
+        keys = [(KEY_NAMES.get(sign, sign), sign) for sign in self.alphabet]
         keys += [(f"num_{sign}", sign) for sign in self.alphabet if sign in digits]
         ordered = Ordered(
             self.most, unknown=self.unknown, joined=True, line=(x0, y0, x1, top), labels=tuple((sign, "_" if sign == " " else sign) for sign in self.alphabet)

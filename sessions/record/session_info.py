@@ -168,6 +168,9 @@ class SessionInfo(TypedDict):
     prices: NotRequired[Annotated[dict[str, Any], Holds("chat models: prices of tokens")]]
     seed_from: NotRequired[Annotated[dict[str, Any], Holds("where the seed comes from; `independent`: nothing about the participant can be read from it")]]
     study: NotRequired[Annotated[dict[str, Any], Holds("sessions of a study: the study, and the participant's place in it")]]
+    set_aside: NotRequired[
+        Annotated[dict[str, Any], Holds("sessions of a study that were taken again: the `reason`, and when that was decided (`at`)", measured=True)]
+    ]
     evaluation: NotRequired[Annotated[dict[str, Any], Holds("sessions of a set file: the set, the entry, its settings and its repeat")]]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
     paired_with: NotRequired[Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]]

@@ -24,7 +24,7 @@ from .groups import NOT_PASSED, REFUSED
 from .participants import in_group, leave
 from .study import StudyParadigm
 from .visit import Visit, agreed_in
-from .visit_files import HEAD, JOURNAL, read_head, read_journal, states
+from .visit_files import HEAD, JOURNAL, read_head, read_journal, skipped, states
 
 #: Whoever looks whether a session is running holds its lock for a moment.
 _LOOKED_AT_S = 1.0
@@ -118,10 +118,11 @@ class Battery:
         if self._tried != self._for:
             self._plans, self._seeds = {}, {}
         begun, study, order = states(self.visit.folder), self.visit.study, self.visit.names
+        gone = skipped(self.visit.folder)
         kinds: list[ResponseKind] = []
         for paradigm in study.paradigms_in_use:
             # Those of other sessions tell which answers the study has, where it gives keys to some of them.
-            if study.keys.own or (paradigm.name in order and paradigm.name not in begun):
+            if study.keys.own or (paradigm.name in order and paradigm.name not in begun and paradigm.name not in gone):
                 kinds += try_out(paradigm.paradigm, self.agent, self._plan(paradigm), self._request(paradigm))
         if study.keys.own:
             check_keys(AnswerKeys(custom=dict(study.keys.own)), kinds)
@@ -137,7 +138,10 @@ class Battery:
         if "fields_later" in (head := read_head(visit.folder)):
             self._ask_about_participant(head)
         before = False
+        gone = skipped(visit.folder)
         for position, paradigm in enumerate(visit.order, start=1):
+            if paradigm.name in gone:
+                continue
             state = states(visit.folder).get(paradigm.name)
             if state is not None and complete(state.folder):
                 self._check_quiz(paradigm)

@@ -11,7 +11,7 @@ from ...core.verdicts import VerdictRule
 from .groups import REFUSED, group_counts
 from .participants import KINDS, Person, people, size_of, unknown
 from .study import Study
-from .visit_files import State, completed, read_head, refused, runs, states
+from .visit_files import State, completed, read_head, read_journal, refused, runs, skipped, states
 
 VERDICTS = (
     VerdictRule(
@@ -85,11 +85,14 @@ def _with_group(row: tuple[str, ...], group: str) -> tuple[str, ...]:
 def _row(study: Study, person: Person, folder: Path, names: list[str]) -> tuple[str, ...]:
     head, progress = read_head(folder), states(folder)
     order = head["order"]
-    cells = [_cell(progress.get(name), name in order) for name in [*names]]
-    finished = all(name in progress and progress[name].finished for name in order)
+    gone = skipped(folder)
+    cells = ["skipped" if name in gone and name not in progress else _cell(progress.get(name), name in order) for name in names]
+    finished = completed(folder)
     run = f" (run {head['run']})" if head["run"] > 1 else ""
     note = "" if head["study_hash"] == study.hash else "older study file"
     more = [f"{name} {state.progress}" for name, state in progress.items() if name not in names]  # of an older file
+    more += [f"{name} skipped: {reason}" for name, reason in gone.items()]
+    more += [f"{name} taken again: {line['reason']}" for line in read_journal(folder) if line["event"] == "repeated" for name in (line["paradigm"],)]
     more += [f"{name}: {state.practice}" for name, state in progress.items() if state.practice]
     more += [f"{name}: {state.quiz.describe()}" for name, state in progress.items() if state.quiz is not None and state.quiz.attempts]
     scores = [state.checks for state in progress.values() if state.checks[1]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...core.atomic_files import first_free_folder, only_writer, write_json
+from ...core.atomic_files import TakenError, first_free_folder, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from ...core.locale import sentence
@@ -21,7 +21,7 @@ from .fields import read_typed
 from .groups import StudyFullError, assigner, group_counts
 from .participants import Kind, Person, find, in_group, misnamed, named_by_number, next_number, number_taken, people, register
 from .study import Study, StudyParadigm, study_from_data
-from .visit_files import HEAD, JOURNAL, completed, fields_due, known_fields, read_head, read_journal, runs, states
+from .visit_files import HEAD, JOURNAL, completed, fields_due, finished_on_record, known_fields, read_head, read_journal, runs, states
 
 Existing = Literal["resume", "new", "stop"]
 EXISTING: tuple[Existing, ...] = get_args(Existing)
@@ -89,7 +89,7 @@ class Visit:
     @property
     def finished(self) -> bool:
         """True if the session is finished, including its last page."""
-        return any(line["event"] == "finished" for line in read_journal(self.folder))
+        return finished_on_record(self.folder)
 
 
 def check_request(study: Study, data: Path, request: VisitRequest, language: str = "en") -> dict[str, str]:
@@ -298,6 +298,8 @@ def _seated(study: Study, folder: Path, person: Person, request: VisitRequest) -
         raise SpanLabError(_describe_earlier(before[-1]))  # begun by somebody else at this very moment
     earlier = known_fields(folder, person.name)
     fields = read_typed(study.fields, request.fields, earlier)[0]
+    if before:
+        _refuse_running(before[-1])
     run = 1 + max((read_head(path)["run"] for path in before), default=0)
     language = request.language.strip() or study.languages[0]
     visit_folder = folder / person.name / (f"session-{session}" if run == 1 else f"session-{session}-run-{run}")
@@ -305,6 +307,21 @@ def _seated(study: Study, folder: Path, person: Person, request: VisitRequest) -
     as_taken = study.of_group(person.group)
     names = tuple(one.name for one in as_taken.order_for(person.turn, session))
     return Visit(visit_folder, as_taken, person, session, run, language, fields, names), False
+
+
+def _refuse_running(folder: Path) -> None:
+    """Refuse to begin a session anew while it is running.
+
+    Raises
+    ------
+    SpanLabError
+        when another process writes it.
+    """
+    try:
+        with only_writer(folder):
+            pass
+    except TakenError:
+        raise SpanLabError(f"existing: {folder} is running now, so it cannot begin anew beside itself; end it first (Escape, then leave)") from None
 
 
 def _head(visit: Visit, created: str) -> dict[str, Any]:

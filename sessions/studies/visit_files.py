@@ -115,8 +115,8 @@ def states(folder: Path) -> dict[str, State]:
     for path in sorted(path.parent for path in folder.glob("[!.]*/session.json")):
         info = read_session(path)
         of_study = info.get("study")
-        if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str):
-            continue  # a session that somebody has put here
+        if not isinstance(of_study, dict) or not isinstance(name := of_study.get("paradigm"), str) or "set_aside" in info:
+            continue  # a session that somebody has put here, or that was taken again
         events = read_events(path)
         left, staircase = trials_left(info, events), staircase_of(info, events)
         done = len(info["plan"]) - left if staircase is None else len(staircase.levels)
@@ -137,9 +137,26 @@ def changed_at(folder: Path) -> float:
 
 
 def completed(folder: Path) -> bool:
-    """Return whether every paradigm of a session is finished."""
-    progress = states(folder)
-    return all(name in progress and progress[name].finished for name in read_head(folder)["order"])
+    """Whether every paradigm of a session is finished, or was skipped."""
+    progress, gone = states(folder), skipped(folder)
+    return all(name in gone or (name in progress and progress[name].finished) for name in read_head(folder)["order"])
+
+
+def skipped(folder: Path) -> dict[str, str]:
+    """Return the paradigms of a session that an assistant has skipped, each with the reason."""
+    reasons: dict[str, str] = {}
+    for line in read_journal(folder):
+        if line["event"] == "skipped":
+            reasons[str(line["paradigm"])] = str(line["reason"])
+        elif line["event"] == "repeated":
+            reasons.pop(str(line["paradigm"]), None)
+    return reasons
+
+
+def finished_on_record(folder: Path) -> bool:
+    """Whether the journal says that the session is over, and that nothing of it was to be taken again since."""
+    events = [line["event"] for line in read_journal(folder) if line["event"] in ("finished", "repeated")]
+    return bool(events) and events[-1] == "finished"
 
 
 def _practice_of(info: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:

@@ -197,7 +197,7 @@ def test_a_machine_without_methods_of_its_own_runs(tmp_path: Path) -> None:
 
 
 def test_every_agent_that_ships_has_a_kind_of_the_table() -> None:
-    assert [kind.name for kind in AGENTS.kinds()][:7] == ["chance", "ideal", "capacity", "observer", "network", "chat", "simulated"]
+    assert [kind.name for kind in AGENTS.kinds()][:8] == ["chance", "ideal", "capacity", "precision", "observer", "network", "chat", "simulated"]
     for kind in AGENTS.kinds()[:6]:
         cls = AGENTS.class_of(kind.name)
         assert cls is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from PIL import Image, ImageDraw
@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from ....core.locale import sentence
 from ....paradigms import Answer, ResponseKind
 from ....paradigms.preview.dial_marks import paste_mark
-from ....paradigms.preview.example import ExampleDisplay
+from ....paradigms.preview.example import ExampleDisplay, OwnMark
 from ....stimuli.render.fonts import face
 from ....stimuli.render.pixels import picture
 from ....stimuli.scene import CANVAS, Scene
@@ -19,6 +19,8 @@ from ..display.theme import STANDARD, Theme
 
 #: Space between two displays, and width of a large display, in letters' heights.
 _GAP, _LARGEST = 2.4, 9.0
+#: Numbers in the corner of a mark are at least so high, in pixels.
+_LEGIBLE = 11
 #: From so many canvas units on the lines of a grid of cells are drawn.
 _FINE = 4
 
@@ -46,10 +48,11 @@ def strip(
     None when there is nothing to show, or no room for it
     """
     gap, caption = round(_GAP * letter), round(1.5 * letter)
+    largest = _LARGEST * (2 if any(display.marks for display in displays) else 1)  # signs on marks are small
 
     def side_for(columns: int) -> int:
         rows = -(-len(displays) // columns)
-        return min((room[0] - 2 - columns * gap) // columns, (room[1] - 2 - rows * (caption + letter // 2)) // rows, round(_LARGEST * letter))
+        return min((room[0] - 2 - columns * gap) // columns, (room[1] - 2 - rows * (caption + letter // 2)) // rows, round(largest * letter))
 
     columns = max(range(1, len(displays) + 1), key=lambda many: (side_for(many), many), default=0)
     if not columns or side_for(columns) < smallest * letter:
@@ -80,7 +83,7 @@ def strip(
         draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if has_question else theme.muted, edge * (2 if has_question else 1))
         if number + 1 < len(displays):
             end = number % columns == columns - 1
-            if not end:
+            if not end and not display.marks:
                 _arrow(image, left + side, top + side // 2, gap, display.more, letter, theme)
     return image
 
@@ -92,7 +95,9 @@ def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, 
     tries: list[list[str]] = []
     for display in displays:
         answers = [question.shown_answer(language) for question in display.questions]
-        if not answers:
+        if display.marks:
+            tries.append([sentence("window.yours", language)] * 3)
+        elif not answers:
             tries.append([""] * 3)
         elif len(answers) > 1 or not answers[0]:
             tries.append([sentence("window.right_marked", language)] * 3)
@@ -108,19 +113,32 @@ def _pixels(words: str, size: int) -> float:
     return face(words, size, "semibold").getlength(words)
 
 
-def _own(draw: ImageDraw.ImageDraw, marks: Sequence[tuple[int | str, bool]], asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """Somebody's own marks: filled and ticked where they were right, crossed where not."""
+def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, left: int, top: int, side: int) -> None:
+    """Somebody's own marks: filled and ticked where they were right, crossed where not, with two arrows where they belong elsewhere in the order."""
     where = {region.value: region for region in asks.surface().regions}
     factor, thick = side / CANVAS, max(2, round(side / 90))
-    for value, right in marks:
-        if (region := where.get(value)) is None:
+    for mark in marks:
+        if (region := where.get(mark.value)) is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
         x, y, unit = left + (x0 + x1) / 2, top + (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
-        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), STANDARD.accent if right else (255, 255, 255), STANDARD.accent, 1)
-        lines = [((-3, 0), (-1, 2.5), (3, -2.5))] if right else [((-2.5, -2.5), (2.5, 2.5)), ((-2.5, 2.5), (2.5, -2.5))]
-        for line in lines:
-            draw.line([(x + a * unit, y + b * unit) for a, b in line], (255, 255, 255) if right else STANDARD.text, thick)
+        right = mark.verdict == "right"
+        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), STANDARD.accent if right else (255, 255, 255), STANDARD.accent, thick)
+        ink = (255, 255, 255) if right else STANDARD.text
+        if mark.number is not None:
+            size = max(7, round(unit * 5))
+            draw.text((x - 2.4 * unit, y), str(mark.number), ink, face(str(mark.number), size, "semibold"), anchor="mm")
+            x += 2.2 * unit
+        for line in _SIGNS[mark.verdict]:
+            draw.line([(x + a * unit, y + b * unit) for a, b in line], ink, thick)
+
+
+#: The strokes of a tick, a cross, and two arrows that point away from each other, around the middle of a mark.
+_SIGNS: Mapping[str, tuple[tuple[tuple[float, float], ...], ...]] = {
+    "right": (((-2.2, 0), (-0.8, 2), (2.2, -2)),),
+    "wrong": (((-2, -2), (2, 2)), ((-2, 2), (2, -2))),
+    "elsewhere": (((-2.2, -1.2), (2.2, -1.2)), ((1, -2.4), (2.2, -1.2), (1, 0)), ((2.2, 1.6), (-2.2, 1.6)), ((-1, 0.4), (-2.2, 1.6), (-1, 2.8))),
+}
 
 
 def mark_answers(draw: ImageDraw.ImageDraw, answers: Sequence[Answer], asks: ResponseKind, left: int, top: int, side: int) -> None:
@@ -139,9 +157,15 @@ def mark_answers(draw: ImageDraw.ImageDraw, answers: Sequence[Answer], asks: Res
         if not several:
             draw.rectangle((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), None, (255, 255, 255), edge + 2)
         draw.rectangle(box, STANDARD.accent if several else None, STANDARD.accent, edge)
-        if len(values) > 1 and not several and (size := round(min(box[2] - box[0], box[3] - box[1]) * 0.4)) >= 7:
-            corner = (box[0] + edge + size * 0.55, box[1] + edge + size * 0.55)
-            draw.rectangle((box[0], box[1], corner[0] + size * 0.55, corner[1] + size * 0.55), STANDARD.accent)
+        if len(values) > 1 and not several:
+            short = min(box[2] - box[0], box[3] - box[1])
+            if short >= 2.5 * _LEGIBLE:
+                size = round(short * 0.4)
+                corner = (box[0] + edge + size * 0.55, box[1] + edge + size * 0.55)
+                draw.rectangle((box[0], box[1], corner[0] + size * 0.55, corner[1] + size * 0.55), STANDARD.accent)
+            else:  # small: the number takes all of it
+                size, corner = max(7, round(short * 0.9)), ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+                draw.rectangle(box, STANDARD.accent)
             draw.text(corner, str(number), (255, 255, 255), face(str(number), size, "semibold"), anchor="mm")
 
 

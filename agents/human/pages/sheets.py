@@ -207,7 +207,8 @@ def _items(page: PageContent, language: str, room: tuple[int, int], column: int,
         items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
-    named = "window.own" if any(display.marks for display in page.example) else "window.example"
+    marks = [mark for display in page.example for mark in display.marks]
+    named = "window.own_order" if any(mark.number is not None for mark in marks) else "window.own" if marks else "window.example"
     heading = TextBlock(sentence(named, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
 
     def height(some: Sequence[Item]) -> int:

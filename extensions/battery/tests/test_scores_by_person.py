@@ -15,14 +15,19 @@ import pytest
 
 from spanlab.analysis.data import apply_exclusions, score_table, without_memory
 from spanlab.analysis.data.exclusions import OfSessions
+from spanlab.analysis.data.people_table import read_people, with_people
 from spanlab.api import read_rules
-from spanlab.extensions.battery.files import correlations
+from spanlab.core import SpanLabError
+from spanlab.extensions.battery.composites import Composite, add_composite, correlations, matrix, read_composite
+from spanlab.extensions.battery.files import write
 from spanlab.extensions.battery.people import ScoreTable, scores_by_person
 from spanlab.extensions.battery.scales import alpha, omega
 
 LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
 #: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge
 DECISIONS = (16, 17, 18)
+#: those of 200 people who missed an attention check, or whose timing did not hold
+SEVENTHS = [f"P{number:03}" for number in range(0, 200, 7)]
 Row = dict[str, Any]
 
 
@@ -174,10 +179,21 @@ def test_every_score_is_that_of_an_independent_script(eight: tuple[list[Row], Sc
 @pytest.mark.slow
 def test_every_score_of_two_hundred_people_in_eight_tasks() -> None:
     rows = answers(200)
-    scores = scores_by_person(pd.DataFrame(rows))
+    responses = pd.DataFrame(rows)
+    scores = scores_by_person(responses)
     assert len(scores.rows) == 200
     assert len({row["paradigm"] for row in rows}) == 8
     assert compare(scores, independent(rows)) > 200 * 40
+    for preset, sessions, planted in (
+        ("complex_span_85", None, {f"P{number:03}" for number in range(200) if DECISIONS[number % 3] < 17}),
+        ("attention", OfSessions({}, {}, {f"P{number:03}-questionnaire": 0.5 if number % 7 == 0 else 1.0 for number in range(200)}), set(SEVENTHS)),
+        ("timing", OfSessions({f"P{number:03}-corsi": int(number % 7 == 0) for number in range(200)}, {}), set(SEVENTHS)),
+    ):
+        kept, report = apply_exclusions(responses, read_rules(Path(preset)), sessions)
+        assert set(report.units["participant"]) == planted, preset
+        gone = {"complex_span_85": ("operation_span", "symmetry_span"), "timing": ("corsi",)}.get(preset, tuple({row["paradigm"] for row in rows}))
+        left = kept.groupby("paradigm")["participant"].agg(set)
+        assert all(left[task] == {f"P{number:03}" for number in range(200)} - (planted if task in gone else set()) for task in left.index), preset
 
 
 def test_reliability_is_of_odd_and_even_trials_and_its_error_follows(eight: tuple[list[Row], ScoreTable]) -> None:
@@ -280,6 +296,8 @@ def test_questions_that_test_attention_are_no_memory_and_others_are() -> None:
     assert "4 checks of attention or of the instructions left out: these need no memory." in scored.notes
     assert len(score_table(without_memory({"paradigm_data": {}}, responses)).items) == len(responses)
     assert not len(score_table(without_memory({"quiz": {"pass": 1}}, responses)).items)
+    assert not len(score_table(without_memory({"paradigm_data": {"questionnaire": True}}, responses)).items), "it tests no memory, whatever it asks"
+    assert len(score_table(without_memory({"paradigm_data": {"questionnaire": False}}, responses)).items) == len(responses)
 
 
 def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_where_one_is_not_above_zero() -> None:
@@ -293,3 +311,63 @@ def test_correlations_are_corrected_by_the_root_of_both_reliabilities_and_not_wh
     assert pairs["a", "b"]["corrected"] == pytest.approx(r / math.sqrt(0.8 * 0.5), abs=1e-12)
     assert pairs["a", "b"]["people"] == 5
     assert math.isnan(pairs["a", "c"]["corrected"])
+
+
+def test_a_composite_is_the_mean_of_z_values_and_its_reliability_that_of_their_sum() -> None:
+    scores = ScoreTable()
+    values = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "b": [9.0, 8.0, 5.0, 4.0, 4.5]}
+    for (name, numbers), reliability in zip(values.items(), (0.8, 0.5), strict=True):
+        scores.add(name, "A score.", "items", "planted", dict(zip("vwxyz", numbers, strict=True)), reliability=reliability)
+    add_composite(scores, read_composite("wm = a, -b"))
+    signed = [values["a"], [-value for value in values["b"]]]
+    standardised = [[(value - statistics.mean(column)) / statistics.stdev(column) for value in column] for column in signed]
+    for person, *both in zip("vwxyz", *standardised, strict=True):
+        assert scores.rows[person]["wm"] == pytest.approx(sum(both) / 2, abs=1e-12)
+    r = statistics.correlation(*signed)
+    assert scores.codebook["wm"]["reliability"] == pytest.approx(1 - (0.2 + 0.5) / (2 + 2 * r), abs=1e-12)
+    table = {row["score"]: row for row in matrix(scores, correlations(scores))}
+    assert table["b"]["a"] == pytest.approx(-r, abs=1e-12)
+    assert table["a"]["b"] == pytest.approx(-r / math.sqrt(0.8 * 0.5), abs=1e-12)
+    assert table["a"]["a"] == 0.8
+    with pytest.raises(SpanLabError, match="did you mean"):
+        add_composite(scores, Composite("other", (("aa", 1), ("b", 1))))
+    with pytest.raises(SpanLabError, match="two columns"):
+        read_composite("wm=a")
+
+
+def test_a_correlation_has_the_interval_of_fisher() -> None:
+    scores = ScoreTable()
+    random = np.random.RandomState(4)
+    first = random.normal(size=30)
+    for name, numbers in (("a", first), ("b", first + random.normal(size=30))):
+        scores.add(name, "A score.", "items", "planted", {str(n): float(value) for n, value in enumerate(numbers)}, reliability=0.9)
+    (pair,) = correlations(scores)
+    assert math.atanh(pair["high"]) - math.atanh(pair["low"]) == pytest.approx(2 * 1.959963984540054 / math.sqrt(27), abs=1e-12)
+    assert math.atanh(pair["high"]) + math.atanh(pair["low"]) == pytest.approx(2 * math.atanh(pair["r"]), abs=1e-12)
+
+
+def test_every_column_is_a_measure_of_rules_and_a_condition_of_figures(tmp_path: Path) -> None:
+    responses = pd.DataFrame(answers(8))
+    scores = scores_by_person(responses, errors=False)
+    assert not [column for column in scores.codebook if column.endswith("_se")]
+    write(scores, tmp_path / "scores")
+    limit = statistics.median(row["digit_span_pcu"] for row in scores.rows.values())
+    (tmp_path / "rules.yaml").write_text(
+        f"exclude:\n  - {{leave_out: participants, where: score, table: scores/scores.csv, column: digit_span_pcu, below: {limit!r}, everywhere: true}}\n"
+    )
+    kept, report = apply_exclusions(responses, read_rules(tmp_path / "rules.yaml"))
+    low = {person for person, row in scores.rows.items() if row["digit_span_pcu"] < limit}
+    assert set(report.units["participant"]) == low
+    assert set(kept["participant"]) == set(scores.rows) - low
+    joined = with_people(responses, read_people(tmp_path / "scores" / "scores.csv"))
+    assert set(scores.codebook) == {name.removeprefix("record_") for name in joined.columns if name not in responses.columns}
+    halves = joined.groupby("participant")["record_digit_span_pcu"].first()
+    assert {person for person, half in halves.items() if half.startswith('"up to')} == {
+        person for person, row in scores.rows.items() if row["digit_span_pcu"] <= limit
+    }
+    (tmp_path / "wrong.yaml").write_text("exclude:\n  - {leave_out: participants, where: score, table: scores/scores.csv, column: digit_pcu, below: 1}\n")
+    with pytest.raises(SpanLabError, match="did you mean 'digit_span_pcu'"):
+        apply_exclusions(responses, read_rules(tmp_path / "wrong.yaml"))
+    (tmp_path / "wrong.yaml").write_text("exclude:\n  - {leave_out: participants, where: score, below: 1}\n")
+    with pytest.raises(SpanLabError, match="'score' needs 'table'"):
+        read_rules(tmp_path / "wrong.yaml")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,7 @@ from spanlab.core.locale import ordinal
 from spanlab.paradigms import AnswerKeys, Ask, Percept, Prompt, Truth, compile_trial, fingerprint, list_paradigms, load_paradigm
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.preview.example import example_displays
+from spanlab.sessions.practice_feedback import feedback_on
 from spanlab.sessions.session import brief
 
 LANGUAGES = ("en", "de")
@@ -260,8 +262,59 @@ def test_practice_tells_which_of_ones_own_marks_were_right_and_not_what_was_miss
     assert pictured
     for displays in pictured:
         ((own),) = [display.marks for display in displays]
-        assert [value for value, _ in own] == sorted((0, 1, 2), key=[value for value, _ in own].index)
+        assert sorted(mark.value for mark in own) == [0, 1, 2]
+        assert all(mark.number is None and mark.verdict in ("right", "wrong") for mark in own)
         assert not any(display.questions for display in displays)
+
+
+def _told(name: str, answers: Callable[[Any], list[Any]], language: str = "en", **levels: Any) -> tuple[str, list[Any], list[Any]]:
+    """What somebody learns who gives these answers to a practice trial, the pictures, and the right answers."""
+    steps = compile_trial(load_paradigm(name), levels, 1).steps
+    asked = [step for step in steps if step.percept.ask is not None]
+    right = [step.truth.answer for step in asked]
+    judged: list[Any] = []
+    for step, given in zip(asked, answers(right), strict=True):
+        assert step.percept.ask is not None
+        assert step.truth.answer is not None
+        judged.append([asdict(score) for score in step.percept.ask.kind.score(given, step.truth.answer)])
+    return *feedback_on(steps, judged, language, AnswerKeys()), right
+
+
+def test_a_recalled_list_is_shown_back_in_its_order_with_what_each_item_should_have_been() -> None:
+    told, pictured, (right,) = _told("digit_span", lambda right: [(right[0][1], None, right[0][2])], list_length=3, direction="forward")
+    first, second, third = right
+    assert told == f"1 of 3 correct.\n\nYour answer, in order: {second} (should be {first}) · nothing (should be {second}) · {third} (right)."
+    assert not pictured, "nothing is ticked on the keypad, which has another order"
+    told, _, _ = _told("digit_span", lambda right: [(*right[0], "1")], "de", list_length=3, direction="forward")
+    assert told.endswith(f"{right[2]} (richtig) · 1 (eins zu viel).")
+    told, pictured, _ = _told("digit_span", lambda right: right, list_length=3, direction="forward")
+    assert (told, pictured) == ("All correct.", [])
+
+
+def test_blocks_are_drawn_on_their_board_with_their_numbers_and_what_came_elsewhere_in_the_order() -> None:
+    def swapped(right: list[Any]) -> list[Any]:
+        return [(right[0][1], right[0][0], next(block for block in range(9) if block not in right[0]))]
+
+    told, (yours, correct), (right,) = _told("corsi", swapped, direction="forward", list_length=3)
+    assert told.endswith("Number 1: right place, but it should be number 2 · Number 2: right place, but it should be number 1 · Number 3: was not there")
+    assert [(mark.verdict, mark.number) for mark in yours.marks] == [("elsewhere", 1), ("elsewhere", 2), ("wrong", 3)]
+    assert [mark.value for mark in yours.marks] == list(swapped([right])[0])
+    assert yours.stimulus.name == correct.stimulus.name == "blocks"
+    assert [question.answer for question in correct.questions] == [right]
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", ("remembered: 1 of 3", "in between: 2 of 3")), ("de", ("Gemerkt: 1 von 3", "entschieden: 2 von 3"))])
+def test_storage_and_processing_are_told_apart(language: str, words: tuple[str, str]) -> None:
+    def answers(right: list[Any]) -> list[Any]:
+        *decisions, letters = right
+        return [None, *decisions[1:], (letters[0], letters[2], None)]
+
+    told, pictured, _ = _told("operation_span", answers, language, list_length=3)
+    storage, processing, order = told.split("\n\n")
+    assert words[0] in storage
+    assert words[1] in processing
+    assert order.count("·") == 2
+    assert not pictured
 
 
 def test_practice_tells_answer_by_answer(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from spanlab.agents.human import trial_player as player_module
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.simulation import Decisions
 from spanlab.agents.human.trial_player import Player
-from spanlab.agents.oracles import make_observer
+from spanlab.agents.observers import make_observer
 from spanlab.core.agent_kinds import SIMULATED, AgentKind
 from spanlab.extensions.browser.participant.chromium import Tab
 from spanlab.extensions.browser.participant.hands import By, Clock, Decision, Hands

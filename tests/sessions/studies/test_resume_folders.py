@@ -1,4 +1,4 @@
-"""``spanlab resume`` of any folder of a study tells the command that goes on, and that command works."""
+"""``spanlab resume`` of any folder goes on with what is unfinished in it, or tells the commands that do; the assistant's decisions are on record."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import pytest
 from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
+from spanlab.analysis.data.loading import load
+from spanlab.cli.commands.study import lines_to_go_on
+from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
 from spanlab.sessions import beginning as beginning_module
-from spanlab.sessions.record.reader import find_sessions
+from spanlab.sessions.record.reader import find_sessions, read_session
 from spanlab.sessions.studies import visit as visit_module
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study
+from spanlab.sessions.studies.visit_files import completed, read_head, read_journal, states
 
 
 class AwayError(SpanLabError):
@@ -47,12 +51,13 @@ def test_every_folder_of_a_study_tells_what_goes_on(study: Study, data: Path, ru
     take(study, data, "p02")
     interrupted(study, data, "p03")
     line = f"spanlab run study.yaml --participant p01 --session 1 --existing resume --data {data.name}"
-    for folder in (visit, visit.parent):
-        said = complaint(*run("resume", folder))
-        assert lines_of(said) == [line.replace(f" --data {data.name}", "") if data.name == "data" else line]
+    assert lines_to_go_on(visit) == [line.replace(f" --data {data.name}", "") if data.name == "data" else line]
+    assert lines_to_go_on(visit.parent) == lines_to_go_on(visit)
     assert [shlex.split(one)[4] for one in lines_of(complaint(*run("resume", visit.parent.parent)))] == ["p01", "p03"]
     monkeypatch.setattr(seating, "seat", lambda *_: Guest())
-    (said_line,) = lines_of(complaint(*run("resume", visit)))
+    status, _, err = run("resume", visit)
+    assert status == 0, err
+    (said_line,) = lines_to_go_on(visit.parent.parent) or [""]
     status, _, err = run(*shlex.split(said_line)[1:])
     assert status == 0, err
     status, out, _ = run("resume", visit)
@@ -65,6 +70,71 @@ def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: 
     status, out, err = run("resume", finished)
     assert (status, out) == (0, f"nothing to do: every trial of {finished} is finished\n")
     assert "it belongs to a session of a study, which goes on with: spanlab run study.yaml --participant p01 --session 1 --existing resume" in err
+
+
+def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.agents.human import seating
+
+    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
+    visit = interrupted(study, data, at=6)
+    begun, left = next(iter(states(visit))), next(name for name in read_head(visit)["order"] if name not in states(visit))
+    for options, wrong in (
+        (("--skip", "nothing", "--reason", "x"), "has no paradigm 'nothing'"),
+        (("--skip", left), "needs --reason"),
+        (("--repeat", left, "--reason", "x"), "has not begun"),
+        (("--reason", "x"), "--reason goes with"),
+    ):
+        assert wrong in complaint(*run("resume", visit, *options))
+    first = states(visit)[begun].folder
+    status, _, err = run("resume", visit, "--skip", left, "--repeat", begun, "--reason", "fire alarm")
+    assert status == 0, err
+    journal = [(line["event"], line.get("paradigm"), line.get("reason")) for line in read_journal(visit)]
+    assert ("skipped", left, "fire alarm") in journal
+    assert ("repeated", begun, "fire alarm") in journal
+    assert left not in states(visit)
+    assert completed(visit)
+    again = states(visit)[begun].folder
+    assert again != first
+    assert read_session(first)["set_aside"]["reason"] == "fire alarm"  # kept, and in no curve
+    assert read_session(again)["seed"] != read_session(first)["seed"]
+    gathered = load([visit])
+    assert first.name not in {facts.name for facts in gathered.sessions}
+    assert any(f"{first} was set aside" in problem for problem in gathered.problems)
+    _, out, _ = run("status", "study.yaml")
+    assert f"{left} skipped: fire alarm" in out
+    assert f"{begun} taken again: fire alarm" in out
+    assert "nothing to do" in run("resume", visit)[1]
+    status, _, err = run("resume", visit, "--repeat", left, "--reason", "now there is time")
+    assert status != 0, "it has not begun, so that there is nothing to repeat"
+
+
+def test_a_session_cannot_begin_anew_beside_itself(study: Study, data: Path) -> None:
+    visit = interrupted(study, data)
+    with only_writer(visit), pytest.raises(SpanLabError, match="is running now"):
+        sit(study, data, existing="new")
+    assert sit(study, data, existing="new").run == 2
+
+
+def test_a_data_folder_goes_on_where_one_session_is_unfinished(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in ("1", "2"):
+        assert run("replay", "vsr", "--agent", "ideal", "--trials", "2", "--seed", seed)[0] == 0
+    folders = sorted((tmp_path / "data").iterdir())
+    cut_back(folders[0])
+    status, out, err = run("resume", tmp_path / "data")
+    assert (status, out.strip()) == (0, str(tmp_path / "data" / folders[0].name)), err
+    for folder in folders:
+        cut_back(folder)
+    said = complaint(*run("resume", tmp_path / "data"))
+    assert [line for line in said.splitlines() if line.startswith("spanlab resume")] == [f"spanlab resume {folder}" for folder in folders]
+
+
+def cut_back(session: Path) -> None:
+    """Undo the last trial of a session, as a kill leaves it."""
+    events = (session / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    last = max(number for number, line in enumerate(events) if '"trial_start"' in line)
+    (session / "events.jsonl").write_text("".join(events[: last + 1]), encoding="utf-8")
+    for table in session.glob("responses.*"):
+        table.unlink()
 
 
 def test_without_the_study_file_and_before_the_questions_it_is_said(tmp_path: Path, data: Path, run: Run) -> None:

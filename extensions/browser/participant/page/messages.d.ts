@@ -19,6 +19,7 @@ export interface Ordered {
   joined: boolean;
   line: [x0: number, y0: number, x1: number, y1: number] | null;
   labels: [number | string, string][];
+  lines: number;
 }
 
 export interface Dial {

@@ -65,7 +65,7 @@ export class AnswerSheet {
     if (ordered === null || this.marks.length < 1 || this.marks.length > ordered.most) return false;
     if (!ordered.joined) return true;
     const text = this.marks.map((mark) => (mark === null ? "?" : String(mark))).join("").trim();
-    return text.length > 0 && !text.includes("  ");
+    return text.length > 0 && (ordered.lines > 1 || !text.includes("  "));
   }
 
   /** Let a press have its effect; returns what it did. @param {Press} press */

@@ -1,0 +1,74 @@
+"""Scores of participants through each door: Python, the report, the command line, and ``spanlab export scores``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import Run, command_line
+from session_tools import AtTheWindow, Guessing, take
+
+import spanlab
+from spanlab.extensions.battery import scores_by_person
+from spanlab.extensions.battery.people import ScoreTable
+
+PEOPLE = ("p01", "p02", "p03", "p04")
+
+
+@pytest.fixture(scope="module")
+def battery(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four people who guess in two tasks."""
+    data = tmp_path_factory.mktemp("battery")
+    for number, person in enumerate(PEOPLE):
+        for name, trials, levels in (("operation_span", 4, {"list_length": [3]}), ("cd", 8, None)):
+            paradigm = spanlab.load_paradigm(name)
+            guess = Guessing()
+            guess.random.seed(number)
+            take(data, paradigm, AtTheWindow(guess), trials, seed=number, levels=levels, participant=person, practice=False)
+    return data
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def scores(battery: Path) -> ScoreTable:
+    return scores_by_person(battery)
+
+
+def test_python_gives_the_table_that_the_command_writes(battery: Path, scores: ScoreTable, run: Run, tmp_path: Path) -> None:
+    status, said, _ = run("scores-by-person", battery, "--composite", "wm=operation_span_pcu,cd_accuracy", "-o", tmp_path / "scores")
+    assert status == 0
+    assert "4 participants" in said
+    written = pd.read_csv(tmp_path / "scores" / "scores.csv")
+    assert written["participant"].tolist() == list(PEOPLE)
+    for column in ("operation_span_pcu", "operation_span_processing_accuracy", "cd_d_prime", "cd_accuracy_se"):
+        assert written[column].tolist() == pytest.approx(scores.table()[column].tolist(), nan_ok=True)
+    assert "wm" in written.columns
+    assert {path.name for path in (tmp_path / "scores").iterdir()} == {"scores.csv", "codebook.csv", "correlations.csv", "correlation_table.csv"}
+
+
+def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: ScoreTable, tmp_path: Path) -> None:
+    page = spanlab.compare(battery, tmp_path / "report", models=False)
+    assert "Scores of each participant" in page.read_text(encoding="utf-8")
+    written = pd.read_csv(tmp_path / "report" / "tables" / "scores_by_person.csv")
+    assert written["operation_span_pcl"].tolist() == pytest.approx(scores.table()["operation_span_pcl"].tolist())
+
+
+def test_a_report_of_machines_has_no_such_section(tmp_path: Path) -> None:
+    result = spanlab.replay("vsr", agent="chance", trials=4, data=tmp_path, say=lambda text: None)
+    page = spanlab.compare(result.folder, tmp_path / "report", models=False)
+    assert "Scores of each participant" not in page.read_text(encoding="utf-8")
+
+
+def test_what_is_exported_tells_nobody_and_has_the_same_scores(battery: Path, scores: ScoreTable, run: Run, tmp_path: Path) -> None:
+    run("export", "scores", battery, tmp_path / "shared")
+    shared = pd.read_csv(tmp_path / "shared" / "scores.csv")
+    assert set(shared["participant"]) == {"sub-1", "sub-2", "sub-3", "sub-4"}
+    assert sorted(shared["cd_accuracy"]) == pytest.approx(sorted(scores.table()["cd_accuracy"]))
+    assert not any(person in file.read_text(encoding="utf-8") for person in PEOPLE for file in (tmp_path / "shared").iterdir())
+    run("export", "scores", battery, tmp_path / "named", "--real-ids")
+    assert pd.read_csv(tmp_path / "named" / "scores.csv")["participant"].tolist() == list(PEOPLE)

@@ -1,0 +1,109 @@
+"""Open questions: typed at the window, written by chat models, in the record word for word, and shared only where that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import Run, command_line
+from session_tools import AtTheWindow, take
+
+import spanlab
+from spanlab.agents.base import Response
+from spanlab.agents.human.display.pad import line_picture
+from spanlab.agents.human.input.answering import AnswerSheet, Press
+from spanlab.paradigms import Percept
+from spanlab.paradigms.responses.open_text import OpenText
+from spanlab.paradigms.responses.text import KEY_NAMES
+
+DEBRIEFING = """
+paradigm: debriefing
+version: 1
+title: Afterwards
+timeline:
+  - phase: agree
+    show: {blank: {}}
+    ask: {rating: {to: 5}, prompt: {en: "Was it hard?", de: "War es schwer?"}}
+  - phase: strategy
+    show: {blank: {}}
+    ask: {open_text: {most: 300, more: äöüß}, prompt: {en: "How did you remember the items?", de: "Wie haben Sie sich die Dinge gemerkt?"}}
+instructions: {en: Please answer., de: Bitte antworten Sie.}
+designs: {human: {repetitions: 1}}
+"""
+SAID = "i said them aloud, with anna. it helped 3 times"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("paradigm") / "debriefing.yaml"
+    path.write_text(DEBRIEFING, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command_line(tmp_path, monkeypatch, capsys)
+
+
+def _answers(percept: Percept, number: int) -> Response:
+    assert percept.ask is not None
+    return Response(4 if percept.ask.kind.name == "rating" else SAID, 500.0)
+
+
+def test_what_is_typed_is_in_the_record_word_for_word_and_nothing_is_scored(file: Path, tmp_path: Path) -> None:
+    session = take(tmp_path, spanlab.load_paradigm(file), AtTheWindow(_answers), 1, participant="p01")
+    rows = pd.read_parquet(session.folder / "responses.parquet")
+    (row,) = rows[rows["phase"] == "strategy"].to_dict("records")
+    assert row["answer"].strip('"') == SAID
+    assert row["correct"] is None or row["correct"] != row["correct"]
+
+
+def test_it_is_typed_key_by_key_taken_back_and_ended_with_return(file: Path) -> None:
+    ask = next(step.percept.ask for step in spanlab.compile_trial(spanlab.load_paradigm(file), {}, 1).steps if step.percept.phase == "strategy")
+    assert ask is not None
+    sheet = AnswerSheet(ask, 0.0)
+    assert sheet.take(Press("key", 0.1, key="return")) == "not yet"
+    for number, sign in enumerate("über uns.x"):
+        assert sheet.take(Press("key", 0.2 + number, key=KEY_NAMES.get(sign, sign))) == "mark", sign
+    assert sheet.take(Press("key", 20.0, key="backspace")) == "unmark"
+    assert sheet.take(Press("key", 21.0, key="return")) == "answer"
+    assert sheet.answer() == "über uns."
+    silent = AnswerSheet(ask, 0.0)
+    assert silent.take(Press("key", 0.1, key="minus")) == "mark"
+    assert silent.take(Press("key", 0.2, key="return")) == "answer"
+    assert silent.answer() == "?"
+
+
+def test_a_long_text_stays_readable_and_is_seen_to_its_end() -> None:
+    kind = OpenText.model_validate({"most": 600})
+    ordered = kind.surface().ordered
+    assert ordered is not None
+    short, long, longer = (
+        np.asarray(line_picture(ordered, None, list(text), (600, 380))) for text in ("one word", "some words " * 50, "some words " * 50 + "end here")
+    )
+    assert (short != long).any()
+    assert (long != longer).any(), "its end is seen"
+
+
+def test_a_chat_model_answers_in_its_own_words() -> None:
+    kind = OpenText.model_validate({"most": 60})
+    assert kind.parse("  I grouped them:\n- first the F,\n- then the rest.  ") == "I grouped them:\n- first the F,\n- then the rest."
+    assert kind.parse("") is None
+    assert kind.parse("x" * 61) is None
+    assert kind.parse("?") == "?"
+
+
+def test_open_answers_are_shared_only_where_it_is_asked_for(file: Path, tmp_path: Path, run: Run) -> None:
+    take(tmp_path / "data", spanlab.load_paradigm(file), AtTheWindow(_answers), 1, participant="p01")
+    for options, shared in (((), False), (("--free-text",), True)):
+        out = tmp_path / f"shared{len(options)}"
+        status, _, err = run("export", "csv", tmp_path / "data", out, *options)
+        assert status == 0, err
+        assert ("anna" in (out / "responses.csv").read_text(encoding="utf-8")) is shared
+
+
+def test_machines_without_words_are_refused_and_oracles_answer(file: Path, tmp_path: Path) -> None:
+    result = spanlab.replay(str(file), agent="ideal", trials=1, data=tmp_path, say=lambda text: None)
+    assert (result.responses["outcome"] == "answered").all()
