@@ -63,6 +63,20 @@ designs:
   human: {repetitions: 4}
 """
 
+OPEN = """\
+paradigm: afterwards
+version: 1
+title: How did you do it?
+timeline:
+  - phase: strategy
+    show: {blank: {}}
+    ask: {open_text: {more: äöüß, most: 60}, prompt: {en: "How did you remember the words?"}}
+instructions: {en: Please answer.}
+questionnaire: true
+designs:
+  human: {repetitions: 2}
+"""
+
 MARKS = """\
 paradigm: marks
 version: 1
@@ -99,12 +113,12 @@ def own(name: str, folder: Path, repository: Path) -> str:
         text = (repository / "docs" / "paradigms.md").read_text(encoding="utf-8")
         text = next(block for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL) if block.startswith("paradigm: after_the_task"))
     else:
-        text = {"sure": SURE, "typing": TYPING, "marks": MARKS}[name]
+        text = {"sure": SURE, "typing": TYPING, "open": OPEN, "marks": MARKS}[name]
     (file := folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     return str(file)
 
 
-OWN = ["own_images", "questionnaire", "sure", "typing", "marks"]
+OWN = ["own_images", "questionnaire", "sure", "typing", "open", "marks"]
 
 
 @pytest.fixture(scope="module")
