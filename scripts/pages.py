@@ -22,7 +22,7 @@ from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpiso
 from spanlab.agents.human.display.lettering import TextBlock, set_text
 from spanlab.agents.human.display.theme import STANDARD
 from spanlab.agents.human.pages.pictured import strip
-from spanlab.agents.human.pages.sheets import PageContent, Sheet, lay_out
+from spanlab.agents.human.pages.sheets import PageContent, PageSheet, lay_out
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
 from spanlab.paradigms import AnswerKeys, Percept, Truth, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -90,7 +90,7 @@ def pages_of(name: str, language: str) -> list[tuple[str, PageContent]]:
     return reader.pages
 
 
-def drawn(sheet: Sheet, size: tuple[int, int]) -> Image.Image:
+def drawn(sheet: PageSheet, size: tuple[int, int]) -> Image.Image:
     """Return a sheet as the window shows it."""
     image = Image.new("RGB", size, STANDARD.background)
     for picture, y in ((sheet.body, sheet.y), (sheet.footer, sheet.footer_y)):
