@@ -16,6 +16,9 @@ from spanlab.analysis.data.exclusions import MEASURES, OF_FOLDERS, Exclusions, O
 from spanlab.api import read_rules
 from spanlab.core.errors import ParadigmError, SpanLabError
 
+#: the measures that need nothing but answers: scores stand in a table of their own
+OF_ANSWERS = {name: measure for name, measure in MEASURES.items() if name != "score"}
+
 
 def person(name: str, share: float, **options: object) -> pd.DataFrame:
     return responses(lambda *_: share, agent="participant", kind="participant", participant=name, seed=len(name), **options)  # type: ignore[arg-type]
@@ -131,13 +134,13 @@ def test_nothing_left_and_nothing_there() -> None:
     assert len(kept) == len(data())
     assert not len(report.rules)
     kept, report = left(
-        data()[["agent", "paradigm", "correct"]], *(rule(levels[0], name, below=-1) for name, (levels, _) in MEASURES.items() if name not in OF_FOLDERS)
+        data()[["agent", "paradigm", "correct"]], *(rule(levels[0], name, below=-1) for name, (levels, _) in OF_ANSWERS.items() if name not in OF_FOLDERS)
     )
     assert len(kept) == len(data())
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.sampled_from([(level, name) for name, (levels, _) in MEASURES.items() for level in levels]), st.floats(-1, 3), st.integers(0, 5))
+@given(st.sampled_from([(level, name) for name, (levels, _) in OF_ANSWERS.items() for level in levels]), st.floats(-1, 3), st.integers(0, 5))
 def test_every_row_is_kept_or_counted(what: tuple[str, str], bound: float, seed: int) -> None:
     table = mixed(*(responses(lambda *_: 0.6, kind="participant", participant=f"p{n}", seed=seed + n, repetitions=2) for n in range(3)))
     table["rt_ms"] = np.random.RandomState(seed).uniform(100, 900, len(table))
