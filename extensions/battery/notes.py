@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from spanlab.core import SpanLabError, json_line
-from spanlab.sessions.record import find_sessions
 
 #: in the folder of a session, or of a session of a study
 NOTES = "notes.jsonl"
@@ -69,6 +68,8 @@ def read_notes(folder: Path) -> list[dict[str, Any]]:
 
 def _under_way(folder: Path) -> dict[str, str]:
     """The session in a folder that was written last, and its latest trial."""
+    from spanlab.sessions.record import find_sessions
+
     try:
         events = max((session / "events.jsonl" for session in find_sessions([folder])), key=lambda file: file.stat().st_mtime)
         starts = [line for line in events.read_text(encoding="utf-8", errors="replace").splitlines() if '"event":"trial_start"' in line.replace(" ", "")]
