@@ -494,6 +494,8 @@ class WindowAgent(Agent):
 
     #: the button box as it was named; empty when there is none
     buttons: str = ""
+    #: whether every trial is compiled before anybody sits down, so that a fault in the file does not show up later
+    compiles_ahead: bool = True
 
     @override
     @abstractmethod

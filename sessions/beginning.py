@@ -7,7 +7,7 @@ import platform
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -265,7 +265,7 @@ def try_out(paradigm: Paradigm, agent: Agent, plan: Sequence[PlannedTrial], requ
 
 def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
     """Compile before anybody sits down, so that a fault in the file does not show up in the session: every trial for people and every trial whose draws are
-    given, one of each kind for machines. Agents that may be unable to take some trials are asked.
+    given, one of each kind for machines and for people at a page, which has to come soon. Agents that may be unable to take some trials are asked.
 
     Returns
     -------
@@ -283,7 +283,8 @@ def check_plan(plan: SessionPlan) -> Collection[ResponseKind]:
         agent.check_displays(_seen_by(agent, trial))
         kinds.update(dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None))
 
-    for planned in (*plan.stairs, *(plan.trials if agent.kind.at_window else one_of_each(plan.trials))):
+    ahead = agent.kind.at_window and not (isinstance(agent, WindowAgent) and not agent.compiles_ahead)
+    for planned in (*plan.stairs, *(plan.trials if ahead else one_of_each(plan.trials))):
         trial = planned.compile(paradigm, request.generator)
         probe_trial(trial)
         agent.check_trial(brief(agent, paradigm, request.language, trial), sum(is_model_step(step.percept) for step in trial.steps))
@@ -325,6 +326,12 @@ def _seen_by(agent: Agent, trial: Trial) -> list[Stimulus]:
 
 
 def _versions() -> dict[str, str]:
+    return {**_installed()}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """The versions of Python, system and packages; reading them takes longer than anything else at the beginning of a session."""
     versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
     for package in ("spanlab", *_PACKAGES):
         try:

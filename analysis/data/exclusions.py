@@ -45,6 +45,8 @@ MeasureName = Literal[
     "trial_dropped_frames",
     "trial_paused_ms",
     "trial_unfocused_ms",
+    "trial_implausible",
+    "trial_cuts",
     "timing",
     "attention_checks",
     "processing_accuracy",
@@ -82,6 +84,11 @@ MEASURES: Mapping[MeasureName, tuple[tuple[Level, ...], str]] = {
     "trial_dropped_frames": (_SHOWN, "late frames in all displays of the trial that have a planned duration; for a session, the number per trial"),
     "trial_paused_ms": (_SHOWN, "ms for which the trial was paused; for a session, the number per trial"),
     "trial_unfocused_ms": (_SHOWN, "ms for which another window had the focus in the trial; for a session, the number per trial"),
+    "trial_implausible": (
+        _SHOWN,
+        "1 for a trial whose times cannot be true by the clock of the server, otherwise 0 (pages in a browser); for a session, the share of its trials",
+    ),
+    "trial_cuts": (_SHOWN, "how many times the trial was begun before, cut off and replaced; for a session, the number per trial"),
     "timing": (("sessions",), "number of problems in the timing verdict of the session (see spanlab timing); 0 is a pass"),
     "attention_checks": (("sessions", "participants"), "share of attention checks answered correctly, 0 to 1"),
     "processing_accuracy": (
@@ -206,6 +213,7 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
         Rule(leave_out="participants", where="processing_accuracy", below=0.85, reason="fewer than 85 percent of the decisions of a complex span were right"),
     ),
     "attention": (Rule(leave_out="participants", where="attention_checks", below=1, everywhere=True, reason="an attention check was answered wrongly"),),
+    "implausible": (Rule(leave_out="sessions", where="trial_implausible", above=0, reason="times of a page cannot be true"),),
     "timing": (Rule(leave_out="sessions", where="timing", above=0, reason="the timing verdict names a problem"),),
 }
 
@@ -357,6 +365,10 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
     def of_trial(name: str) -> Callable[[], pd.Series]:
         return lambda: of_trials(number(name), "max")
 
+    def implausible() -> pd.Series:
+        reasons = items["trial_implausible"] if "trial_implausible" in items.columns else pd.Series(None, index=items.index, dtype=object)
+        return reasons.astype(object).where(reasons.notna(), None).map(lambda text: np.nan if text is None else float(bool(text))).astype(float)
+
     measures: Mapping[MeasureName, Callable[[], pd.Series]] = {
         "accuracy": lambda: each(items["correct"], "mean"),
         "above_chance": lambda: each(items["correct"], "mean") - each(number("chance"), "mean"),
@@ -372,6 +384,8 @@ def _measure(items: pd.DataFrame, unit: np.ndarray, rule: Rule, sessions: OfSess
         "trial_dropped_frames": of_trial("trial_dropped_frames"),
         "trial_paused_ms": of_trial("trial_paused_ms"),
         "trial_unfocused_ms": of_trial("trial_unfocused_ms"),
+        "trial_implausible": lambda: of_trials(implausible(), "max"),
+        "trial_cuts": of_trial("trial_cuts"),
         "timing": lambda: each(items["session"].map(sessions.timing).astype(float), "max"),
         "attention_checks": lambda: each(items["session"].map(sessions.checks).astype(float).mask(items["session"].duplicated()), "mean"),
         "processing_accuracy": lambda: each(items["correct"], "mean"),

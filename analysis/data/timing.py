@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from ...sessions.record.columns import Displays, TimedDisplay, read_displays, refresh_ms
+from ...sessions.record.columns import Displays, TimedDisplay, implausible_in, read_displays, refresh_ms, replacements
 from ...sessions.record.reader import find_sessions, read_events, read_session
 from ...sessions.record.session_info import in_browser
 
@@ -23,6 +23,8 @@ ON_PLAN = 0.995
 SAME_RATE = 0.01
 #: A picture may have come on so many refreshes before its time stamp, in all but (1 - ON_PLAN) of the displays.
 EARLY = 0.5
+#: So many trials may be cut off and replaced, or such a share of those that were begun, before it is worth a look.
+FEW_REPLACED, SHARE_REPLACED = 3, 0.1
 #: Presses without an effect, by what the record says of them.
 _IDLE = {
     "too soon": "too soon after the one before",
@@ -49,7 +51,8 @@ VERDICTS = (
         rests_on="the record of each display: planned and counted refreshes, onsets, the refresh rate over the session, late frames, the clock, the focus and "
         "how keys were read; not what a photodiode would have seen",
         says_no_when="more than 0.5% of timed displays are off their planned refreshes, one is off without a recorded late frame, onsets stray by more than a "
-        "refresh, the rate is off by more than 1%, flips did not wait for the screen, or presses were lost, clumped or read once a refresh",
+        "refresh, the rate is off by more than 1%, flips did not wait for the screen, presses were lost, clumped or read once a refresh, times of a page "
+        "cannot be true, or more than three trials and a tenth of them had to be replaced",
         tests=(
             "tests/agents/human/test_timing.py::test_a_session_on_plan_passes",
             "tests/agents/human/test_timing.py::test_what_is_not_as_it_should_be_is_to_be_looked_at",
@@ -86,6 +89,8 @@ class SessionTiming:
     notes : what else happened in each step
     idle : how many presses had no effect, by why
     at_page : whether it was taken at a page in a browser
+    implausible : of the trials whose times cannot be true by the clock of the server, the reasons
+    trials, replaced : trials that were begun, and how many of them were cut off and replaced
     """
 
     name: str
@@ -101,6 +106,9 @@ class SessionTiming:
     notes: tuple[Mapping[str, Any], ...]
     idle: Mapping[str, int] = field(default_factory=dict)
     at_page: bool = False
+    implausible: tuple[tuple[str, ...], ...] = ()
+    trials: int = 0
+    replaced: int = 0
 
     @property
     def frame_ms(self) -> float:
@@ -179,7 +187,19 @@ def session_timing(folder: Path) -> SessionTiming | None:
         notes=tuple(map(_notes_of, steps)),
         idle=_idle(events),
         at_page=in_browser(info),
+        implausible=implausible_trials(steps),
+        trials=sum(event["event"] == "trial_start" for event in events),
+        replaced=replacements(events),
     )
+
+
+def implausible_trials(steps: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    """The reasons why times cannot be true, of each attempt at a trial that has any."""
+    reasons: dict[tuple[str, int], dict[str, None]] = {}
+    for step in steps:
+        if found := implausible_in(step):
+            reasons.setdefault((str(step["trial"]), int(step["attempt"])), {}).update(dict.fromkeys(found))
+    return tuple(map(tuple, reasons.values()))
 
 
 def _idle(events: Iterable[Mapping[str, Any]]) -> Mapping[str, int]:
@@ -267,6 +287,12 @@ def verdict(session: SessionTiming) -> TimingVerdict:
     look += session.differences
     if worst := max(session.jumps_ms, key=abs, default=0.0):
         look.append(f"the computer's clock jumped ({_plural(len(session.jumps_ms), 'time')}, by {worst:+.0f} ms at most)")
+    if session.implausible:
+        why = Counter(reason for reasons in session.implausible for reason in reasons)
+        listed = ", ".join(f"{reason}: {count:,}" for reason, count in why.most_common())
+        look.append(f"in {_plural(len(session.implausible), 'trial')}, times cannot be true ({listed})")
+    if session.replaced > max(FEW_REPLACED, SHARE_REPLACED * session.trials):
+        look.append(f"{_plural(session.replaced, 'trial')} of {session.trials:,} that were begun had to be replaced")
     numbers = (
         f"{len(timed) - len(off):,} of {len(timed):,} timed displays on plan, onsets within {stray:.2f} ms of their refreshes, "
         f"{session.displays.dropped:,} of {session.displays.frames:,} frames late, {session.hz:.2f} Hz by the {'screen' if session.by_screen else 'clock'}"

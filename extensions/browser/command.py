@@ -1,8 +1,9 @@
-"""``spanlab serve``: sessions with people in browsers."""
+"""``spanlab serve``: sessions with people in browsers; ``spanlab links``: signed links to them."""
 
 from __future__ import annotations
 
 import ipaddress
+import secrets
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -48,6 +49,8 @@ def serve(
     from spanlab.analysis.data import timing_in_short
     from spanlab.sessions.studies import is_study, load_study
 
+    from .participant.drawing import DrawingPool
+    from .participant.frames import FrameStore
     from .visits.board import MonitorBoard
     from .visits.offers import Looks, Offer, ParadigmOffer, StudyOffer
     from .visits.serving import make_server
@@ -82,11 +85,13 @@ def serve(
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
-    desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most)
+    pool = DrawingPool(font=offer.font)
+    desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most, frames=FrameStore(draw=pool))
     board = MonitorBoard(desk, timing_in_short)
     shown = f"[{host}]" if ":" in host else host
     print(f"{offer.title}: http://{shown}:{port}/?participant=ID  (Ctrl-C ends it)", flush=True)
     print(f"for the assistant alone: http://{shown}:{port}/monitor#{board.token}", flush=True)
+    print(f"to look at any page without taking part: http://{shown}:{port}/?preview={desk.preview_token}&page=instructions", flush=True)
     if not _here(host):
         print(
             "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "
@@ -102,8 +107,39 @@ def serve(
         pass  # Ctrl-C, which the server has heeded already
     finally:
         desk.close()
+        pool.close()
     if not server.started:
         raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port")
+
+
+def links(
+    study: Annotated[Path, typer.Argument(help="the study file", metavar="STUDY")],
+    n: Annotated[int, typer.Option("--n", help="how many links", min=1, max=100_000)],
+    address: Annotated[str, typer.Option("--address", help="address of the server, as participants open it")] = "http://127.0.0.1:8765",
+    prefix: Annotated[str, typer.Option("--prefix", help="beginning of the identifiers")] = "p",
+    data: DataOption = _DATA,
+) -> None:
+    """Print signed links for a study, one for each participant.
+
+    Each link names one participant, who takes one place, however often it is opened. With online: {admission: links} in the study file nobody else is let in.
+    The key with which links are signed is in the data folder of the study; whoever has it can make more.
+    """
+    from spanlab.sessions.studies import load_study, misnamed
+
+    from .visits.admission import Tickets
+    from .visits.offers import TICKET
+
+    loaded = load_study(study)
+    if loaded.online is None or loaded.online.admission != "links":
+        raise SpanLabError(f"{study} lets in whoever has the address, so a signature has no meaning: write online: {{admission: links}} in the study file")
+    if not address.startswith(("http://", "https://")) or any(sign in address for sign in "?#"):
+        raise SpanLabError(f"--address is where the server is, such as https://lab.example.org; found '{address}'")
+    tickets, identifier = Tickets.of_study(loaded.name, data), loaded.online.identifier or "participant"
+    for _ in range(n):
+        name = f"{prefix}-{secrets.token_hex(6)}"
+        if why := misnamed(name):
+            raise SpanLabError(f"--prefix {prefix}: {why}")
+        print(f"{address.rstrip('/')}/?{identifier}={name}&{TICKET}={tickets.sign(name)}")
 
 
 def _here(host: str) -> bool:

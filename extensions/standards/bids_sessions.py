@@ -51,7 +51,7 @@ from .bids_tables import (
 from .sharing import cell
 
 #: what is made again from displays: a pause, or a wait for an answer, is in the table only as its sum
-REMADE = ("trial_off_ms", "trial_dropped_frames", "planned_ms")
+REMADE = ("trial_off_ms", "trial_dropped_frames", "trial_cuts", "trial_reloads", "planned_ms")
 #: of the response table, what no row of a data set has, or what stands under another name
 _NOT_COMPARED = {"participant_id", "session", "participant", "agent_kind", "agent", "onset_ms", "rt_ms", "phase", *OF_DISPLAYS, *REMADE, "blind", "keys"}
 _NOTES = tuple(one.name for one in fields_of(Notes))
@@ -411,9 +411,10 @@ def _shown(row: Row, path: Path) -> dict[str, Any]:
 
 
 def _absences(row: Row, path: Path, where: str) -> dict[str, Any]:
-    """Pauses and losses of focus in a trial, of which the table has the sums."""
+    """Pauses and losses of focus in a trial, of which the table has the sums; and why its times cannot be true."""
     columns = (("paused", "trial_paused_ms"), ("focus_lost", "trial_unfocused_ms"))
-    return {name: [{"for_ms": lasted}] for name, column in columns if (lasted := number_in(row.get(column), path, where))}
+    reasons = {"implausible": text.split(", ")} if (text := row.get("trial_implausible")) else {}
+    return reasons | {name: [{"for_ms": lasted}] for name, column in columns if (lasted := number_in(row.get(column), path, where))}
 
 
 def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[Event]) -> None:

@@ -5,6 +5,7 @@ Some columns say which displays had a time to last, and how they were shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +18,8 @@ from .marking import Cell, Holds, InTable, columns_of, fields_of
 from .session_files import finished_trials
 from .session_info import SessionInfo
 
+#: why a trial was cut off whose page was loaded anew
+RELOADED = "reloaded"
 #: An answer is followed by the end of its display within so many refreshes, where it ends the display; and what late frames and a late press took.
 _REFRESHES_AFTER_ANSWER = 3
 
@@ -162,6 +165,21 @@ class TrialTiming(TypedDict):
     trial_unfocused_ms: Annotated[
         float | None, Holds("time for which another window had the focus in the trial; null if this was not monitored", "ms", measured=True), InTable()
     ]
+    trial_implausible: Annotated[
+        str | None,
+        Holds(
+            "why times of the trial cannot be true by the server's own clock, separated by commas; empty if nothing speaks against them; null except at a page "
+            "in a browser whose server kept its own time",
+            measured=True,
+        ),
+        InTable(),
+    ]
+    trial_cuts: Annotated[
+        int | None,
+        Holds("how many times the trial was begun before: cut off, and replaced by another one; null except in a window", measured=True),
+        InTable(),
+    ]
+    trial_reloads: Annotated[int | None, Holds("how many of these times the page was loaded anew", measured=True), InTable()]
 
 
 #: What :func:`trial_timing` tells of each trial: columns of the response table.
@@ -178,11 +196,25 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
     apparatus: Mapping[str, Any] = session.get("apparatus") or {}
     watched = apparatus.get("focus") == "watched"
     timings: dict[tuple[str, int], TrialTiming] = {}
+    reloads: Counter[str] = Counter()
     for event in events:
+        if event.get("event") == "trial_cut" and event.get("why") == RELOADED:
+            reloads[str(event["trial"])] += 1
         if event.get("event") == "step" and event.get("shown"):
-            new = TrialTiming(trial_off_ms=None, trial_dropped_frames=None, trial_paused_ms=0.0, trial_unfocused_ms=0.0 if watched else None)
-            timing = timings.setdefault(_attempt(event), new)
+            trial, attempt = _attempt(event)
+            new = TrialTiming(
+                trial_off_ms=None,
+                trial_dropped_frames=None,
+                trial_paused_ms=0.0,
+                trial_unfocused_ms=0.0 if watched else None,
+                trial_implausible=None,
+                trial_cuts=attempt - 1,
+                trial_reloads=reloads[trial],
+            )
+            timing = timings.setdefault((trial, attempt), new)
             notes = _notes_of(event)
+            if "reported_after_ms" in notes or "implausible" in notes:
+                timing["trial_implausible"] = _joined(timing["trial_implausible"], implausible_in(event))
             timing["trial_paused_ms"] = round((timing["trial_paused_ms"] or 0.0) + _away(notes.get("paused")), 1)
             if watched:
                 timing["trial_unfocused_ms"] = round((timing["trial_unfocused_ms"] or 0.0) + _away(notes.get("focus_lost")), 1)
@@ -196,6 +228,21 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
 
 def _attempt(event: Mapping[str, Any]) -> tuple[str, int]:
     return str(event["trial"]), int(event.get("attempt", 1))
+
+
+def implausible_in(step: Mapping[str, Any]) -> tuple[str, ...]:
+    """Why times of a step cannot be true, as the server saw it."""
+    return tuple(map(str, _notes_of(step).get("implausible") or ()))
+
+
+def replacements(events: Iterable[Mapping[str, Any]]) -> int:
+    """How many trials were begun once more, because the attempt before was not finished."""
+    return sum(event.get("event") == "trial_start" and int(event["attempt"]) > 1 for event in events)
+
+
+def _joined(before: str | None, reasons: Iterable[str]) -> str:
+    """Reasons separated by commas, each once."""
+    return ", ".join(dict.fromkeys([*(before.split(", ") if before else ()), *reasons]))
 
 
 def _away(times: Any) -> float:
@@ -213,6 +260,7 @@ ORDER = (
     *("feedback_shown", "extraction", "attempts", "warm_up", "rt_ms"),
     *("onset_ms", "planned_ms", "shown_ms", "planned_frames", "shown_frames", "dropped_frames"),
     *("trial_off_ms", "trial_dropped_frames", "trial_paused_ms", "trial_unfocused_ms"),
+    *("trial_implausible", "trial_cuts", "trial_reloads"),
     *("latency_ms", "prompt_tokens", "completion_tokens", "started_at"),
 )
 

@@ -1,6 +1,6 @@
 from .battery import Battery as Battery
 from .battery import EndedEarlyError as EndedEarlyError
-from .battery import QuizLeftError as QuizLeftError
+from .battery import ask_for_consent as ask_for_consent
 from .fields import read_typed as read_typed
 from .groups import StudyFullError as StudyFullError
 from .intake import about_participant as about_participant

@@ -21,6 +21,7 @@ from ..runner import Progress, Runner
 from ..sent import speak_as_recorded
 from ..session import Session, complete, reopen, utc_now
 from .groups import NOT_PASSED, REFUSED
+from .online import EndingName
 from .participants import in_group, leave
 from .study import StudyParadigm
 from .visit import Visit, agreed_in
@@ -33,10 +34,11 @@ _LOOKED_AT_S = 1.0
 class EndedEarlyError(SpanLabError):
     """The session of the study is over before its end.
 
-    ``page`` is the sentence about it on the participant's last page, by its key.
+    ``page`` is the sentence about it on the participant's last page, by its key, and ``ending`` names how the visit ends.
     """
 
     page: ClassVar[str] = ""
+    ending: ClassVar[EndingName] = "failed_check"
 
 
 class QuizLeftError(EndedEarlyError):
@@ -52,9 +54,16 @@ class NoConsentError(EndedEarlyError):
     """The participant does not agree to take part."""
 
     page: ClassVar[str] = "study.refused"
+    ending: ClassVar[EndingName] = "no_consent"
 
     def __init__(self, person: str) -> None:
         super().__init__(f"{person} does not agree to take part, so nothing was begun; the refusal is on record (spanlab status)")
+
+
+def ask_for_consent(agent: WindowAgent, text: str, language: str) -> str:
+    """Show a consent text with two buttons; returns ``agree`` or ``refuse``, and nothing for an agent without a page."""
+    options = [Option(name, sentence(f"study.{name}", language), sentence(f"study.{name}_key", language)) for name in ("agree", "refuse")]
+    return agent.choose(sentence("study.consent", language), text, options, usual="agree")
 
 
 class Battery:
@@ -68,6 +77,7 @@ class Battery:
     extra : given a paradigm, what else its record is to say
     progress : given a session, what is told after each of its trials
     now : the wall clock
+    decided : what the participant has decided about consent (``agree`` or ``refuse``), where that was asked before there was a place
     ask : asks the questions of the study about a participant who has agreed to take part; where there is none, the answers are those of the visit
     """
 
@@ -80,9 +90,10 @@ class Battery:
         progress: Callable[[Session], Progress] | None = None,
         now: Callable[[], str] = utc_now,
         ask: Callable[[Visit], Mapping[str, Any]] | None = None,
+        decided: str = "",
     ) -> None:
         self.visit, self.agent, self.pilot, self.now = visit, agent, pilot, now
-        self._ask = ask
+        self._ask, self._decided = ask, decided
         self._extra, self._progress = extra, progress
         self._plans: dict[str, list[PlannedTrial]] = {}
         self._tried: tuple[Path, int, str] | None = None
@@ -98,7 +109,7 @@ class Battery:
         """
         with ending_as_ctrl_c(), only_writer(self.visit.folder, patience_s=_LOOKED_AT_S):
             try:
-                if self._tried != self._for:
+                if self._tried != self._for and (self.agent.compiles_ahead or self.visit.study.keys.own):
                     self.try_out()
                 with speak_as_recorded(read_head(self.visit.folder)):
                     self._run()
@@ -168,8 +179,12 @@ class Battery:
         if quiz is not None and quiz.left:
             if all(line["event"] != "left" for line in read_journal(self.visit.folder)):
                 self._note("left", paradigm=paradigm.name)
-            leave(self.visit.folder.parent.parent, self.visit.person, NOT_PASSED, self.now)
+            self.give_up_place(NOT_PASSED)
             raise QuizLeftError(str(self.visit.person.name), paradigm.name, quiz.describe())
+
+    def give_up_place(self, why: str) -> None:
+        """Leave the participant's place to somebody else."""
+        leave(self.visit.folder.parent.parent, self.visit.person, why, self.now)
 
     def _ask_for_consent(self, text: str) -> None:
         """Two buttons, and nothing else that means yes; not asked where the participant has agreed to this very text in an earlier session.
@@ -183,13 +198,12 @@ class Battery:
         if (earlier := agreed_in(self.visit, hashed)) is not None:
             self._note("consent", text=hashed, given_in=earlier)
             return
-        options = [Option(name, self._say(name), self._say(f"{name}_key")) for name in ("agree", "refuse")]
-        decided = self.agent.choose(self._say("consent"), text, options, usual="agree")
+        decided = self._decided or ask_for_consent(self.agent, text, self.visit.language)
         if not decided:
             raise SpanLabError(f"{self.agent.name} cannot be asked for consent: it has no page with buttons")
         if decided == "refuse":
             self._note("refused", text=hashed)
-            leave(self.visit.folder.parent.parent, self.visit.person, REFUSED, self.now)
+            self.give_up_place(REFUSED)
             self._page("thanks", self._say("refused"), "end")
             raise NoConsentError(str(self.visit.person.name))
         self._note("consent", text=hashed)

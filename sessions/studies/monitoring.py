@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
-from ..record.columns import read_displays
+from ..record.columns import implausible_in, read_displays, replacements
 from ..record.events import Event
 from ..record.quiz import quiz_of
 from ..record.reader import failed_trials, finished_scores, finished_trials, is_practice, read_events, read_session, staircase_of, trials_left
@@ -227,6 +227,10 @@ class Monitor:
         if latest.state == "finished" and "finished" not in happened:
             standing = "silent" if now - last_sign(folder) > SILENT_S else "running"
         rows = [replace(session, standing=standing, code=code if session is latest else "") for session in sessions]
+        flag = next((str(line.get("why", "")) for line in journal if line["event"] in ("flagged", "ended")), "")
+        if flag:
+            of_latest = [row.paradigm == latest.paradigm for row in rows]
+            rows = [replace(row, note="; ".join(filter(None, (flag, row.note)))) if last else row for row, last in zip(rows, of_latest, strict=True)]
         if "finished" in happened:
             self._over[folder] = last_sign(folder), rows
         return rows
@@ -262,6 +266,10 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
     resumed, failed = kinds.count("resumed"), len(failed_trials(events))
     notes += [f"resumed {'once' if resumed == 1 else f'{resumed} times'}"] if resumed else []
     notes += [f"{failed} failed"] if failed else []
+    implausible = {(event["trial"], event["attempt"]) for event in events if event["event"] == "step" and implausible_in(event)}
+    notes += [f"{len(implausible)} with times that cannot be true"] if implausible else []
+    replaced = replacements(events)
+    notes += [f"{replaced} replaced"] if replaced else []
     quiz = quiz_of(info, finished_scores(events), events)
     notes += [quiz.describe()] if quiz is not None and quiz.attempts else []
     scores = {key: of_trial for key, of_trial in finished_scores(events).items() if not is_practice(key)}

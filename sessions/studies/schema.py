@@ -15,6 +15,7 @@ from ...paradigms.language.schema import Levels, Scalar
 from ...stimuli.render.palette import PaletteName
 from ..key_mapping import Keys, KeySetting
 from .fields import COMMON, FieldPart, Name, Texts
+from .online import Online
 
 Order = Literal["fixed", "latin_square", "shuffled"]
 
@@ -107,29 +108,6 @@ class RefractoryTimes(_StudyModel):
 
     same_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().same_ms, description="delay for the same key or mouse button; 0 for none")
     other_ms: Annotated[float, Field(ge=0, le=1000)] = Field(default=Refractory().other_ms, description="delay for another one; 0 for none")
-
-
-_Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-_Address = Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
-
-
-class Full(_StudyModel):
-    """The end of a visit when there is no place left."""
-
-    code: _Code | None = Field(default=None, description="code that is shown to somebody for whom there is no place")
-    redirect: _Address | None = Field(default=None, description="address to which somebody is sent for whom there is no place")
-
-
-class Online(_StudyModel):
-    """Settings for participants in browsers (spanlab serve)."""
-
-    code: _Code | None = Field(default=None, description="completion code, shown at the end of a session")
-    redirect: _Address | None = Field(default=None, description="address to which participants are sent at the end of a session")
-    full: Full | None = Field(default=None, description="code and redirect for somebody for whom there is no place")
-    drop_out_minutes: Annotated[float, Field(ge=1, le=100_000)] | None = Field(
-        default=None, description="who has not finished a session and gives no sign for so many minutes counts as a drop-out, and the place becomes free"
-    )
-    phones: Literal["allowed", "refused"] = Field(default="allowed", description="whether participants may use a phone")
 
 
 class StudyFile(_StudyModel):

@@ -26,8 +26,9 @@ from ..key_mapping import KeySetting, key_request
 from ..people import LOWER_HALF, drawn_seeds, random_seeds
 from ..triggers import trigger_request
 from .fields import COMMON, FieldPart, missing_texts
+from .online import Online
 from .participants import Kind, misnamed
-from .schema import Breaks, Entry, Group, Online, Order, StudyFile, order_of, rows
+from .schema import Breaks, Entry, Group, Order, StudyFile, order_of, rows
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 #: what the dialog asks of every study

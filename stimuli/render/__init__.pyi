@@ -1,3 +1,4 @@
+from .fonts import use_font as use_font
 from .palette import PALETTES as PALETTES
 from .palette import PaletteName as PaletteName
 from .palette import recoloured as recoloured

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scripted_page import SCREEN_REPORT
 from session_tools import AtTheWindow
 
 from spanlab.agents.base import Option, Response, WindowAgent
@@ -119,6 +120,8 @@ class AtTheDoor:
 
     def __init__(self, guest: Guest | None = None) -> None:
         self.guest, self.asked = guest, list[str]()
+        self.link: Mapping[str, str] = {}
+        self.screen = SCREEN_REPORT.screen()
 
     def seat(self, looks: Looks, language: str) -> WindowAgent:
         if self.guest is None:
@@ -133,4 +136,7 @@ class AtTheDoor:
         pass
 
     def turned_away(self) -> None:
+        pass
+
+    def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
         pass

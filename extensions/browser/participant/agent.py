@@ -23,8 +23,11 @@ from spanlab.stimuli.kinds import ShownSound
 from spanlab.stimuli.render import PaletteName
 
 from .channel import RELOADED, Channel
-from .frames import FrameStore, TrialPictures, example_picture, png
+from .drawing import png
+from .evidence import TimeWitness, Told
+from .frames import FrameStore, TrialPictures, example_picture, random_name
 from .messages import Beginning, choices, paragraphs, theme_colours, trial_message, words
+from .replacements import Replacements
 from .reports import EndReport, StepReading, StepReport, checked
 from .screen import PageScreen
 
@@ -74,6 +77,10 @@ class BrowserParticipant(WindowAgent):
     """
 
     kind: ClassVar[AgentKind] = PARTICIPANT
+    #: the offer was checked before anybody came; the trials of a visit are compiled when they are needed
+    compiles_ahead = False
+    #: draws the name of a picture
+    name_picture = staticmethod(random_name)
 
     def __init__(
         self,
@@ -96,6 +103,9 @@ class BrowserParticipant(WindowAgent):
         #: the press that ended the last step
         self.ended_by: Press | None = None
         self.disagreements = 0
+        #: the server's view of the times that the page reports
+        self.witness = TimeWitness()
+        self.replacements = Replacements()
         self._lock = threading.Lock()
         #: PNG files of the trial or page that the page shows, by name
         self._pictures: dict[str, bytes] = {}
@@ -196,8 +206,8 @@ class BrowserParticipant(WindowAgent):
         image = example_picture(example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px, self.language, THEMES[self._theme], self.palette)
         if image is None:
             return None
-        name, content = png(image)
-        self._publish({name: content})
+        name = self.name_picture()
+        self._publish({name: png(image)})
         return {"frame": name, "width": image.width, "height": image.height}
 
     @override
@@ -236,8 +246,21 @@ class BrowserParticipant(WindowAgent):
 
     @override
     def start(self, context: TrialContext) -> BrowserEpisode:
-        self.language = context.language
+        self.prepare_trial(context)
         return BrowserEpisode(self, context.keys, context.words, cuts=not context.questionnaire)
+
+    def prepare_trial(self, context: TrialContext) -> None:
+        """Before every trial.
+
+        Raises
+        ------
+        TooManyReplacementsError
+            when more trials had to be replaced than the study allows.
+        """
+        self.language = context.language
+        self.replacements.check()
+        if (seconds := self.replacements.wait_s()) > 0:
+            self.channel.pause(seconds)
 
     def send_trial(self, steps: Sequence[Sequence[Percept]], cuts: bool = True, beginning: Beginning | None = None) -> tuple[int, int]:
         """Send all that may be seen of a trial, before it begins. Returns the number of the command, and the width of the pictures in pixels.
@@ -247,7 +270,7 @@ class BrowserParticipant(WindowAgent):
         cuts : whether an interruption cuts the trial off
         beginning : where a page goes on that was loaded anew; None for a trial that begins
         """
-        made = TrialPictures(self.frames, self.screen().canvas_px, self.palette)
+        made = TrialPictures(self.frames, self.screen().canvas_px, self.palette, self.name_picture, self.channel.epoch)
         message = trial_message(steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning())
         self._publish(made.pictures)
         send = self.channel.command if beginning is None else self.channel.again
@@ -269,6 +292,7 @@ class BrowserEpisode(WindowEpisode):
         self._asked: list[list[Percept]] = []
         self._command = self._size_px = 0
         self._place = -1
+        self._began = 0.0
         self._reading: StepReading | None = None
 
     @override
@@ -300,7 +324,7 @@ class BrowserEpisode(WindowEpisode):
         which = self._steps[place].index(percept)
         self.about_to_play()
         if place == 0:
-            channel.add("begin", {"trial": self._command}, begins=True)
+            self._begin()
         elif len(self._steps[place]) > 1:
             channel.add("verdict", {"trial": self._command, "step": place, "show": which})
         reloads = 0
@@ -318,6 +342,8 @@ class BrowserEpisode(WindowEpisode):
             self._reading.complete(report.closing, report.earlier)
         reading = StepReading(self._asked[place][which], report, agent.ended_by, agent.refractory)
         self._reading = reading
+        told = Told(channel.heard_at, channel.cut_for(self._began), agent.screen().period_ms)
+        reading.notes.update(agent.witness.look(self._asked[place][which], report, reading, told))
         if place == 0 or reloads:
             reading.notes["canvas_px"] = self._size_px
         if reloads:
@@ -327,9 +353,12 @@ class BrowserEpisode(WindowEpisode):
             agent.disagreements += 1
             if agent.disagreements >= _DISAGREEMENTS:
                 raise SpanLabError("page and server do not agree on what was pressed, three times in a row: the session ends here, and can be resumed")
+            agent.replacements.add()
             raise TrialCut("page and server disagree")
-        agent.disagreements = 0
-        return reading.response()
+        response = reading.response()
+        if response is not None:
+            agent.disagreements = 0
+        return response
 
     def about_to_play(self) -> None:
         """Called when the page is about to play a step, and once more where it begins that step anew."""
@@ -344,10 +373,18 @@ class BrowserEpisode(WindowEpisode):
         self._agent.ended_by = None  # its time is one of the page before
         self._command, self._size_px = self._agent.send_trial(self._asked, self._cuts, Beginning(place, which))
         self.about_to_play()
-        self._agent.channel.add("begin", {"trial": self._command}, begins=True)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Let the page begin, and take the time: nothing that it reports can have been earlier."""
+        channel = self._agent.channel
+        self._began = channel.clock()
+        self._agent.witness.trial_begins(self._began)
+        channel.add("begin", {"trial": self._command}, begins=True)
 
     def _cut(self, which: int) -> None:
         """What the page has told of the step in which it cut the trial off."""
+        self._agent.replacements.add()
         self._agent.ended_by = None
         body = self._agent.channel.cut_body(self._command)
         self._reading = None

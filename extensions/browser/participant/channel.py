@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,8 @@ from spanlab.core import SpanLabError
 Send = Callable[[Mapping[str, Any]], None]
 #: a page tells so many events of one trial or page at most, and so many that were acknowledged are known when they come again
 _MOST_PENDING, _MOST_NAMES = 2_000, 20_000
+#: so many cuts of the line are remembered
+_MOST_CUTS = 1_000
 #: the type of the last message to a connection whose page has opened another one
 REPLACED = "replaced"
 #: why a trial cannot count any more of which the page was loaded anew
@@ -35,6 +37,10 @@ class TooMuchError(SpanLabError):
 
 class PageGone(SpanLabError):  # noqa: N818 - named as what happened
     """The page was closed, or the server stops: the session ends here, and can be resumed with the same link."""
+
+
+class PageIdle(PageGone):
+    """Nothing has happened at the page for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +78,25 @@ class Channel:
     keep : keeps an event that comes too late to count; it is on the disk when this returns, or false comes back, and :meth:`acknowledge` is called later
     patience_s : for how long a session waits for a page that is gone
     idle_s : for how long it waits for a page that is there and tells nothing; None for ever
+    clock : the server's own clock (s), by which events are stamped when they arrive
     """
 
-    def __init__(self, epoch: str, keep: Callable[[PageEvent], bool | None], patience_s: float = 600.0, idle_s: float | None = None) -> None:
+    def __init__(
+        self,
+        epoch: str,
+        keep: Callable[[PageEvent], bool | None],
+        patience_s: float = 600.0,
+        idle_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.epoch = epoch
+        self.clock = clock
+        #: when the event that was waited for last arrived
+        self.heard_at = 0.0
+        self._arrived: dict[str, float] = {}
+        #: when the line was cut, and when it was back
+        self._cuts: deque[tuple[float, float]] = deque(maxlen=_MOST_CUTS)
+        self._cut_since: float | None = None
         self._keep, self._patience = keep, patience_s
         self._changed = threading.Condition()
         self._count = 0
@@ -90,6 +111,8 @@ class Channel:
         self._since = self._told_at = time.monotonic()
         self._idle = idle_s
         self._begun = False
+        #: whether the page has ever done what it was told to do
+        self.acted = False
         self._cut = self._closed = ""
 
     # -- the side of the session -----------------------------------------------------------------------------------------------------------------
@@ -157,6 +180,7 @@ class Channel:
     def _clear(self) -> None:
         self._open.clear()
         self._events.clear()
+        self._arrived.clear()
         self._begun = False
         self._cut = ""
 
@@ -191,6 +215,7 @@ class Channel:
         with self._changed:
             while True:
                 if (event := self._events.pop((command, kind, place), None)) is not None:
+                    self.heard_at = self._arrived[event.name]
                     return event.body
                 if (leave := self._events.get((command, "leave", -1))) is not None:
                     raise PageGone(str(leave.body.get("why") or "the participant left the session"))
@@ -207,13 +232,20 @@ class Channel:
         if self._send is None and time.monotonic() - self._since > self._patience:
             raise PageGone("the page was closed")
         if self._idle is not None and time.monotonic() - self._told_at > self._idle:
-            raise PageGone(f"nothing has happened at the page for {self._idle / 60:g} minutes")
+            raise PageIdle(f"nothing has happened at the page for {self._idle / 60:g} minutes")
 
     def cut_body(self, command: int) -> Mapping[str, Any] | None:
         """What the page told of the step in which it cut a trial off; None where the page has not cut it."""
         with self._changed:
             cut = self._events.get((command, "cut", -1))
             return None if cut is None else cut.body
+
+    def cut_for(self, since: float) -> float:
+        """For how long (s) the line was cut between a moment of the clock and now."""
+        with self._changed:
+            now = self.clock()
+            under_way = [] if self._cut_since is None else [(self._cut_since, now)]
+            return sum(max(0.0, end - max(begin, since)) for begin, end in (*self._cuts, *under_way))
 
     # -- the side of the server ------------------------------------------------------------------------------------------------------------------
 
@@ -246,6 +278,9 @@ class Channel:
             anew = instance != self._instance
             if self._send is not None and self._send is not send:
                 self._send({"type": REPLACED})
+            if self._cut_since is not None:
+                self._cuts.append((self._cut_since, self.clock()))
+                self._cut_since = None
             self._send, self._instance = send, instance
             if anew and self._begun:
                 self._cut, self._begun = RELOADED, False
@@ -260,6 +295,7 @@ class Channel:
         with self._changed:
             if self._send is send:
                 self._send, self._since = None, time.monotonic()
+                self._cut_since = self.clock()
 
     def take(self, event: PageEvent) -> None:
         """Take an event of the page. One that was taken before does nothing; one that comes too late to count is kept beside the record."""
@@ -274,6 +310,8 @@ class Channel:
                 if len(self._pending) >= _MOST_PENDING:
                     raise TooMuchError("a page has told more than one trial can have")
                 self._pending[event.name] = event
+                self.acted = True
+                self._arrived[event.name] = self.clock()
                 self._events.setdefault((event.command, event.kind, event.place), event)
                 self._changed.notify_all()
                 return

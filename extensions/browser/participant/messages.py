@@ -36,7 +36,10 @@ def words(language: str) -> dict[str, Any]:
     """The sentences that the page needs itself."""
     window = ("go_on", "done", "undo", "unknown", "pause", "pause_more", "pause_replaces", "continue", "leave")
     counted = ("marked_any", "enter_more", "mark_more")
-    online = ("start", "start_body", "next", "connecting", "lost", "unfit", "saving", "code", "redirect", "field_needed", "choose", "send", "interrupted")
+    online = (
+        *("start", "start_body", "next", "connecting", "lost", "unfit", "saving", "code", "redirect", "field_needed", "choose", "send", "interrupted"),
+        *("again", "again_yes", "again_no", "refused_title", "refused"),
+    )
     return {
         **{name: sentence(f"window.{name}", language) for name in (*window, "enter_one", "mark_one")},
         **{name: sentence(f"window.{name}", language, n="{n}") for name in counted},

@@ -169,6 +169,16 @@ class StepReading:
         """The press that ended the step; None where the clock did."""
         return self._step.ended_by if self._step.over or self._step.gone_on else None
 
+    @property
+    def answered(self) -> bool:
+        """Whether the step had a question, and it was answered."""
+        return self._step.sheet is not None and self._step.sheet.complete
+
+    @property
+    def rt_ms(self) -> float | None:
+        """The reaction time of the answer; None where there is none."""
+        return None if self._step.sheet is None else self._step.sheet.reaction_time_ms
+
     def _note(self, report: StepReport) -> None:
         onset = self._step.onset
         if report.before:

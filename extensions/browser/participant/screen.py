@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from .calibration import Calibration
 
 #: The canvas has at least so many pixels, and at most so many: larger pictures would take too long to draw and to send.
 LEAST_PX, MOST_PX = 96, 2400
@@ -34,6 +36,16 @@ class PageScreen:
     letter_px: int
     small: bool
     facts: Mapping[str, Any]
+
+    def calibrated(self, calibration: Calibration) -> PageScreen:
+        """The screen, with what was measured of it, and a canvas of the wished size."""
+        canvas_px = calibration.canvas_px(self.canvas_px) // 2 * 2
+        return replace(self, canvas_px=canvas_px, facts={**self.facts, **calibration.facts(canvas_px)})
+
+    @property
+    def period_ms(self) -> float:
+        """From one refresh to the next, as the page has measured it."""
+        return 1000.0 / float(self.facts["hz"])
 
 
 class ScreenReport(BaseModel):

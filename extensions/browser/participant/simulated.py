@@ -69,7 +69,7 @@ class SimulatedAtPage(BrowserParticipant):
 
     @override
     def start(self, context: TrialContext) -> SimulatedAtPageEpisode:
-        self.language = context.language
+        self.prepare_trial(context)
         self._random = np.random.RandomState([context.seed % 2**32, self._seed % 2**32])
         return SimulatedAtPageEpisode(self, context)
 

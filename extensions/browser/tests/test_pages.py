@@ -108,7 +108,7 @@ def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path
             for display in step.percept.displays:
                 stimuli.setdefault((name, type(display.stimulus).name), display.stimulus)
     for px in (96, 250):
-        frames = dict(store.frame(stimulus, px, "published") for stimulus in stimuli.values())
+        frames = {f"{number:032x}": store.frame(stimulus, px, "published") for number, stimulus in enumerate(stimuli.values())}
         with served(ParadigmOffer.checked("vsr", data_folder(tmp_path / str(px)), trials=1)) as server, browser.tab() as tab:
             monkeypatch.setattr(server.desk, "picture", lambda secret, name, frames=frames: frames.get(name))
             tab.open(f"http://127.0.0.1:{server.port}/")
@@ -172,7 +172,7 @@ def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(tmp_path: Pat
                 assert wide * ratio == pytest.approx(px, abs=0.01)
                 screen = np.asarray(Image.open(tab.screenshot(tmp_path / "screen.png")).convert("RGB"), int)
                 x, y = round(left * ratio), round(top * ratio)
-                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")[1]
+                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")
                 here = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
                 compared[where] = int(np.abs(screen[y : y + px, x : x + px] - here).max())
             return False

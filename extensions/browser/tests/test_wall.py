@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from scripted_page import SCREEN_REPORT, ScriptedPage
 
 from spanlab.extensions.browser.participant.agent import BrowserParticipant
 from spanlab.extensions.browser.participant.channel import Channel
-from spanlab.extensions.browser.participant.frames import FrameStore
+from spanlab.extensions.browser.participant.frames import FrameStore, TrialPictures
 from spanlab.paradigms import PlannedTrial, Step, Trial, Truth, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
@@ -21,9 +23,14 @@ from spanlab.sessions.strategies.taker import TrialSource
 
 
 class Pictured(BrowserParticipant):
-    """Keeps all pictures that a page may ask for."""
+    """Keeps all pictures that a page may ask for, and draws their names from a seed, so that two visits can be compared."""
 
     pictures: list[tuple[str, bytes]]
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        names = itertools.count(1)
+        self.name_picture = lambda: f"{next(names):032x}"
 
     def _publish(self, pictures: dict[str, bytes]) -> None:  # type: ignore[override]
         self.pictures = [*getattr(self, "pictures", []), *pictures.items()]
@@ -73,6 +80,20 @@ def test_nothing_that_is_sent_to_a_page_depends_on_what_is_right(tmp_path: Path,
     assert len(lines) > 5
     assert pictures
     assert any(right) or not any(forged_right), "the truth was another one"
+
+
+def test_names_of_pictures_are_drawn_anew_and_equal_ones_differ(tmp_path: Path) -> None:
+    paradigm = load_paradigm("cd")
+    trial = plan_session(paradigm, seed=4, design=SessionDesign(), trials=1)[0].compile(paradigm, "corrected")
+    displays = [display for step in trial.steps for display in step.percept.displays]
+    store = FrameStore()
+    visits = [TrialPictures(store, 96, "published") for _ in range(2)]
+    names = [[made.frame(display)["frame"] for display in (*displays, *displays)] for made in visits]
+    every = [name for of_visit in names for name in of_visit]
+    assert len(set(every)) == len(every)
+    for made, of_visit in zip(visits, names, strict=True):
+        for first, second in zip(of_visit[: len(displays)], of_visit[len(displays) :], strict=True):
+            assert made.pictures[first] == made.pictures[second]
 
 
 def test_of_feedback_the_page_is_told_which_display_comes_and_nothing_else(tmp_path: Path) -> None:

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..participant.channel import PageEvent
 from ..participant.screen import ScreenReport
 
 _Name = Annotated[str, Field(pattern=r"^[0-9a-f]{24}$")]
+
+
+_Parameter = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+#: JSON has no larger whole numbers that every reader understands.
+_LARGEST = 2**53
+
+
+def _written(value: Any) -> Any:
+    """The value, if JSON can hold all of it.
+
+    Raises
+    ------
+    ValueError
+        for NaN, infinite and far too large numbers.
+    """
+    if isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            _written(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            _written(inner)
+    elif isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
+        raise ValueError("a number that cannot be recorded")
+    return cast(Any, value)
 
 
 class _Message(BaseModel):
@@ -22,6 +46,7 @@ class Hello(_Message):
     type: Literal["hello"]
     participant: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
     session: Annotated[str, Field(max_length=2, pattern=r"^[0-9]*$")] = ""
+    link: Annotated[dict[_Parameter, Annotated[str, Field(max_length=300)]], Field(max_length=20)] = {}
     instance: _Name
     epoch: Annotated[str, Field(max_length=40)]
     last: Annotated[int, Field(ge=0, le=10**9)]
@@ -35,9 +60,9 @@ class Event(_Message):
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{24}:[0-9]{1,9}$")]
     epoch: Annotated[str, Field(max_length=40)]
     c: Annotated[int, Field(ge=0, le=10**9)]
-    kind: Literal["done", "choice", "form", "step", "end", "cut", "leave"]
+    kind: Literal["done", "choice", "form", "step", "end", "cut", "leave", "calibrated"]
     place: Annotated[int, Field(ge=-1, le=100_000)]
-    body: dict[str, Any]
+    body: Annotated[dict[str, Any], AfterValidator(_written)]
 
     def event(self) -> PageEvent:
         """As the session takes it."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from spanlab.agents import WindowAgent
 from spanlab.agents.human.display import ThemeName
@@ -15,7 +16,7 @@ from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, append_line
 from spanlab.core.locale import sentence
-from spanlab.paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, one_of_each
+from spanlab.paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, one_of_each, plan_session
 from spanlab.sessions import (
     ChosenTrials,
     KeySetting,
@@ -33,7 +34,7 @@ from spanlab.sessions import (
     session_stem,
     utc_now,
 )
-from spanlab.sessions.record import in_browser, read_session
+from spanlab.sessions.record import in_browser, read_events, read_session
 from spanlab.sessions.studies import (
     JOURNAL,
     Battery,
@@ -43,13 +44,13 @@ from spanlab.sessions.studies import (
     Monitor,
     MonitoredSession,
     ParadigmMonitor,
-    QuizLeftError,
     Study,
     StudyFullError,
     Visit,
     VisitRequest,
     about_participant,
     answered,
+    ask_for_consent,
     check_place,
     check_request,
     completed,
@@ -67,8 +68,18 @@ from spanlab.sessions.studies import (
 )
 from spanlab.stimuli.render import PaletteName
 
-from ..participant.agent import check_answerable_at_page, check_displays_at_page
+from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page
+from ..participant.replacements import Replacements, TooManyReplacementsError
+from ..participant.screen import PageScreen
+from .admission import Tickets
+from .requirements import lacking
 
+#: parameters of a link that say who takes part, where a study names none
+IDENTIFIERS = ("participant", "PROLIFIC_PID")
+#: the parameter of a signed link
+TICKET = "ticket"
+#: why a place has become free of whose trials too many were replaced
+_REPLACED = "too many trials were replaced"
 #: of sessions that begin at the same time one comes after the other, so that no two take the same seed
 _BEGINNING = threading.Lock()
 
@@ -102,6 +113,7 @@ class End:
     ----------
     code_label : what stands above the code, where it is no completion code
     language : of the words; that of the visit if empty
+    post : whether the redirect is sent as a form
     """
 
     title: str
@@ -110,6 +122,7 @@ class End:
     redirect: str = ""
     code_label: str = ""
     language: str = ""
+    post: bool = False
 
 
 class LinkError(SpanLabError):
@@ -133,6 +146,20 @@ class Host(Protocol):
 
     def turned_away(self) -> None:
         """There is no place for the participant."""
+        ...
+
+    @property
+    def link(self) -> Mapping[str, str]:
+        """Parameters of the link besides the participant."""
+        ...
+
+    @property
+    def screen(self) -> PageScreen:
+        """The screen of the page."""
+        ...
+
+    def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
+        """Have the participant measure the screen, and where their eyes are."""
         ...
 
 
@@ -183,6 +210,30 @@ class Offer(Protocol):
 
     def watch(self, judge: Judge | None = None) -> Watch:
         """What reads all its sessions as they are now, for the assistant."""
+        ...
+
+    @property
+    def font(self) -> Path | None:
+        """The font file of a study; None for the shipped typeface."""
+        ...
+
+    @property
+    def wanted(self) -> Mapping[str, Any]:
+        """What a page takes from its link: ``identifiers``, of which the first that is there says who takes part, ``needed`` if there must be one, and
+        ``keep``, what it passes on."""
+        ...
+
+    @property
+    def forms_to(self) -> Sequence[str]:
+        """Origins to which last pages send forms."""
+        ...
+
+    def admits(self, participant: str, link: Mapping[str, str]) -> bool:
+        """Whether somebody with this link may come."""
+        ...
+
+    def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
+        """The last page of somebody at whose page nothing has happened for too long; None where there is none of its own."""
         ...
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -262,6 +313,29 @@ class ParadigmOffer:
         """Nobody counts them."""
         return None
 
+    @property
+    def font(self) -> Path | None:
+        """The shipped typeface."""
+        return None
+
+    @property
+    def wanted(self) -> Mapping[str, Any]:
+        """The usual names of identifiers, and nothing else."""
+        return {"identifiers": list(IDENTIFIERS), "needed": False, "keep": []}
+
+    @property
+    def forms_to(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def admits(self, participant: str, link: Mapping[str, str]) -> bool:
+        """Everybody may come."""
+        return True
+
+    def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
+        """It has no page of its own for that."""
+        return None
+
     def watch(self, judge: Judge | None = None) -> Watch:
         """What reads all sessions of people with the paradigm."""
         return ParadigmMonitor(self.paradigm.name, self.data, judge)
@@ -296,7 +370,8 @@ class ParadigmOffer:
             seed, chosen = SessionSeed(self.given.seed), self.given
         else:
             seed = seed_for(self.data, self.paradigm.name, participant)
-            chosen = plan_trials(self.source, seed.seed, None, self.trials, self.design)
+            plan = plan_session(self.paradigm, seed.seed, self.design, trials=self.trials)
+            chosen = ChosenTrials(self.paradigm, plan, seed.seed, "corrected", self.design or "human", self.source)
         extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
         request = Request(
             chosen.seed, chosen.generator, participant, chosen.design, self.language, self.pilot, self.practice, None, source=self.source, extra=extra
@@ -335,7 +410,7 @@ class StudyOffer:
     @property
     def phones(self) -> bool:
         """Whether phones will do."""
-        return self.study.online is None or self.study.online.phones == "allowed"
+        return self.study.online is None or not self.study.online.phones_refused
 
     @property
     def drop_out_s(self) -> float | None:
@@ -373,6 +448,36 @@ class StudyOffer:
         """What reads all sessions of the study."""
         return Monitor(self.study, self.data, judge)
 
+    @property
+    def font(self) -> Path | None:
+        """As the study file has it."""
+        return self.study.font
+
+    @property
+    def wanted(self) -> Mapping[str, Any]:
+        """As the study file has it."""
+        online = self.study.online
+        named = None if online is None else online.identifier
+        keep = [] if online is None else [*online.keep, *([TICKET] if online.admission == "links" else [])]
+        return {"identifiers": list(IDENTIFIERS) if named is None else [named], "needed": named is not None, "keep": keep}
+
+    @property
+    def forms_to(self) -> Sequence[str]:
+        """As the endings of the study file have them."""
+        online = self.study.online
+        endings = [] if online is None else [online.ending(name) for name in type(online.endings).model_fields]
+        addresses = [urlsplit(ending.redirect) for ending in endings if ending.post and ending.redirect]
+        return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
+
+    def admits(self, participant: str, link: Mapping[str, str]) -> bool:
+        """Whether the link is signed, or the identifier listed, where the study file asks for that."""
+        online = self.study.online
+        if online is None or online.admission == "open":
+            return True
+        if online.admission == "links":
+            return Tickets.of_study(self.study.name, self.data).fits(participant, link.get(TICKET, ""))
+        return participant in allowed(self.study.file.parent / str(online.allow))
+
     def take(self, participant: str, session: str, host: Host) -> End:
         """Take a participant through a session of the study, or through the rest of it; who has finished sees the last page again."""
         folder = self.data / self.study.name
@@ -380,37 +485,98 @@ class StudyOffer:
         before = runs(folder, participant, int(number)) if re.fullmatch(r"[0-9]{1,2}", number) and misnamed(participant) is None else []
         if before:
             host.recorded_in(before[-1])
-        if before and (over := self._over(before[-1])) is not None:
+        if before and (over := self._over(before[-1], participant, host.link)) is not None:
             return over
         existing = "resume" if before else ""
         request = VisitRequest(participant, number, existing=existing, kind=self.kind, asked_later=self.study.consent is not None)
+        agent, decided = None, ""
         try:
             self._check_place(participant)
             if before:
                 self._check_link(request)
             else:
+                if missing := self._lacking(host.screen):
+                    return self._screened_out(missing, participant, host.link)
                 request = self._asked(request, host)
+                if self._asks_first and find(folder, participant) is None:
+                    agent = host.seat(self.looks, request.language or self.language)
+                    decided = self._decided(agent, request.language or self.language)
             with _BEGINNING:
                 self._check_place(participant)
                 visit = sit_down(self.study, self.data, request)[0]
         except StudyFullError:
             host.turned_away()
-            return self._full(request.language or self.language)
+            return self._full(request.language or self.language, participant, host.link)
         host.recorded_in(visit.folder)
+        self._note_link(visit.folder, host.link)
         looks = Looks(visit.study.theme, visit.study.palette, visit.study.refractory)
-        try:
-            Battery(visit, host.seat(looks, visit.language), self.kind == "pilot", ask=lambda visit: _about(visit, host)).run()
-        except EndedEarlyError as error:
-            return _ended_early(error.page, visit.language)
-        return self._end(visit.language, visit.folder)
+        return self._run(visit, agent or host.seat(looks, visit.language), host, decided)
 
-    def _over(self, folder: Path) -> End | None:
+    @property
+    def _asks_first(self) -> bool:
+        """Whether somebody new has to do something before there is a place."""
+        return self.study.consent is not None or (self.places() is not None and not self.study.fields)
+
+    def _decided(self, agent: WindowAgent, language: str) -> str:
+        """What somebody new has decided about taking part, before there is a place: nobody takes one who does nothing."""
+        agent.speak(language)
+        if self.study.consent is not None:
+            return ask_for_consent(agent, self.study.consent[language], language)
+        agent.page(self.study.title, sentence("online.take_place", language))
+        return ""
+
+    def _run(self, visit: Visit, agent: WindowAgent, host: Host, decided: str) -> End:
+        """Take the participant through the session."""
+        online, most = self.study.online, None
+        if online is not None and online.most_replacements is not None:
+            most = online.most_replacements
+        ends = online is not None and online.after_replacements == "end"
+        if isinstance(agent, BrowserParticipant):
+            agent.replacements = Replacements(_replaced(visit.folder), most if ends else None, agent.channel.clock)
+
+        def about(visit: Visit) -> Mapping[str, Any]:
+            return _about(visit, host)
+
+        battery = Battery(visit, agent, self.kind == "pilot", ask=about, decided=decided)
+        if online is not None and online.calibrate and decided != "refuse":
+            host.calibrate(online.calibrate, online.canvas_deg, visit.language)
+        try:
+            battery.run()
+        except EndedEarlyError as error:
+            return self._ended_early(error.page, error.ending, visit.language, visit.person.name, host.link)
+        except TooManyReplacementsError as error:
+            append_line(visit.folder / JOURNAL, {"event": "ended", "at": utc_now(), "why": str(error)})
+            battery.give_up_place(_REPLACED)
+            return self._ended_early("online.replaced", "failed_check", visit.language, visit.person.name, host.link)
+        if most is not None and (count := _replaced(visit.folder)) > most:
+            self._note_once(visit.folder, "flagged", why=f"{count} trials were replaced, and the study allows {most}")
+        return self._end(visit.language, visit.folder, str(visit.person.name), host.link)
+
+    def _note_link(self, folder: Path, link: Mapping[str, str]) -> None:
+        """Record what the link says, as far as the study file wants it kept, whenever it is another one."""
+        kept = {name: link[name] for name in ([] if self.study.online is None else self.study.online.keep) if name in link}
+        latest = next((line["link"] for line in reversed(read_journal(folder)) if line["event"] == "came"), None)
+        if kept and kept != latest:
+            append_line(folder / JOURNAL, {"event": "came", "at": utc_now(), "link": kept})
+
+    def _note_once(self, folder: Path, event: str, **more: object) -> None:
+        if not any(line["event"] == event for line in read_journal(folder)):
+            append_line(folder / JOURNAL, {"event": event, "at": utc_now(), **more})
+
+    def _lacking(self, screen: PageScreen) -> list[tuple[str, str]]:
+        """What the study requires and the page does not have."""
+        return [] if self.study.online is None else lacking(self.study.online.require, screen)
+
+    def _over(self, folder: Path, participant: str, link: Mapping[str, str]) -> End | None:
         """The last page of a session that is over, in its language; None where it goes on."""
         language = read_head(folder)["language"]
+        events = {line["event"] for line in read_journal(folder)}
+        if "ended" in events:
+            return self._ended_early("online.replaced", "failed_check", language, participant, link)
         if completed(folder):
-            return self._end(language, folder)
-        if any(line["event"] == "left" for line in read_journal(folder)):
-            return _ended_early(QuizLeftError.page, language)
+            return self._end(language, folder, participant, link)
+        if "left" in events:
+            return self._ended_early("session.quiz_left", "failed_check", language, participant, link)
         return None
 
     def _check_place(self, participant: str) -> None:
@@ -425,19 +591,66 @@ class StudyOffer:
         if person is None or person.kind == self.kind:
             check_place(self.study, self.data, person, self.kind)
 
-    def _full(self, language: str) -> End:
-        full = None if self.study.online is None else self.study.online.full
-        code, redirect = ("", "") if full is None else (full.code or "", full.redirect or "")
-        title, text, label = (sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code"))
-        return End(title, (text,), code, redirect, label, language)
+    def _ending(self, name: str, participant: str, link: Mapping[str, str]) -> tuple[str, str, bool]:
+        """The code and the address with which a visit ends, and whether that is sent as a form."""
+        if self.study.online is None:
+            return "", "", False
+        ending = self.study.online.ending(name)
+        return *ending.filled(participant, link), ending.post
 
-    def _end(self, language: str, folder: Path) -> End:
+    def preview_of_ending(self, name: str) -> End:
+        """The last page of an ending, for a preview.
+
+        Raises
+        ------
+        SpanLabError
+            when there is no such ending.
+        """
+        nobody: dict[str, str] = {}
+        pages = {
+            "completed": lambda: self._ended_early("study.over", "completed", self.language, "preview", nobody),
+            "no_consent": lambda: self._ended_early("study.refused", "no_consent", self.language, "preview", nobody),
+            "screened_out": lambda: self._screened_out((), "preview", nobody),
+            "failed_check": lambda: self._ended_early("online.replaced", "failed_check", self.language, "preview", nobody),
+            "time_out": lambda: self._ended_early("online.time_out", "time_out", self.language, "preview", nobody),
+            "full": lambda: self._full(self.language, "preview", nobody),
+        }
+        if name not in pages:
+            raise SpanLabError(f"visits end in these ways: {', '.join(pages)}; found '{name}'")
+        return pages[name]()
+
+    def _ended_early(self, page: str, ending: str, language: str, participant: str | None, link: Mapping[str, str]) -> End:
+        code, redirect, post = self._ending(ending, participant or "", link)
+        label = sentence("online.no_place_code", language) if code else ""
+        return End(sentence("study.thanks", language), (sentence(page, language),), code, redirect, label, language, post)
+
+    def _full(self, language: str, participant: str, link: Mapping[str, str]) -> End:
+        code, redirect, post = self._ending("full", participant, link)
+        title, text, label = (sentence(f"online.{key}", language) for key in ("no_place_title", "no_place", "no_place_code"))
+        return End(title, (text,), code, redirect, label, language, post)
+
+    def _screened_out(self, missing: Sequence[tuple[str, str]], participant: str, link: Mapping[str, str]) -> End:
+        language, (code, redirect, post) = self.language, self._ending("screened_out", participant, link)
+        needed = [sentence(f"online.lacks_{key}", language, n=value) if value else sentence(f"online.lacks_{key}", language) for key, value in missing]
+        title, label = sentence("online.lacks_title", language), sentence("online.no_place_code", language) if code else ""
+        return End(title, (sentence("online.lacks", language), *needed), code, redirect, label, language, post)
+
+    def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
+        """The last page of somebody at whose page nothing has happened for the declared time, where the study file has one."""
+        code, redirect, post = self._ending("time_out", participant, link)
+        if not code and not redirect:
+            return None
+        label = sentence("online.no_place_code", language) if code else ""
+        return End(sentence("online.time_out_title", language), (sentence("online.time_out", language),), code, redirect, label, language, post)
+
+    def _end(self, language: str, folder: Path, participant: str, link: Mapping[str, str]) -> End:
         """The last page of a session that is finished; the journal says when it gave a code for the first time."""
-        online = self.study.online
-        code, redirect = ("", "") if online is None else (online.code or "", online.redirect or "")
-        if (code or redirect) and not any(line["event"] == "code" for line in read_journal(folder)):
-            append_line(folder / JOURNAL, {"event": "code", "at": utc_now(), "code": code or redirect})
-        return End(sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect, language=language)
+        code, redirect, post = self._ending("completed", participant, link)
+        if code or redirect:
+            self._note_once(folder, "code", code=code or redirect)
+        return End(
+            sentence("study.thanks", language), () if code or redirect else (sentence("study.over", language),), code, redirect, language=language, post=post
+        )
 
     def _check_link(self, request: VisitRequest, asked: Collection[str] = ()) -> dict[str, str]:
         """What is wrong with the answers to questions, by their names.
@@ -497,5 +710,22 @@ def _on_page(question: Question) -> FormQuestion:
     return FormQuestion(question.name, question.label, tuple(question.choices.items()), question.value, question.required, question.hint)
 
 
-def _ended_early(page: str, language: str) -> End:
-    return End(sentence("study.thanks", language), (sentence(page, language),), language=language)
+def _replaced(folder: Path) -> int:
+    """How many trials of a session of a study were begun once more."""
+    events = (event for path in folder.glob("[!.]*/session.json") for event in read_events(path.parent))
+    return sum(event["event"] == "trial_start" and event["attempt"] > 1 for event in events)
+
+
+def allowed(file: Path) -> frozenset[str]:
+    """The identifiers of a list, one in a line; what follows a # is a remark.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpanLabError(f"the list of participants {file} cannot be read ({error})") from None
+    return frozenset(name for line in lines if (name := line.partition("#")[0].strip()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import time
 from collections.abc import Mapping
@@ -65,12 +66,15 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     ----------
     board : what the assistant's page shows; there is no such page without one
     """
-    files, lines = page_files(), set[_Line]()
+    files, lines = page_files(), dict[_Line, None]()  # in the order in which they came
+    forms_to = " ".join(desk.offer.forms_to) or "'none'"
+    policy = _SAFE["content-security-policy"].replace("form-action 'none'", f"form-action {forms_to}")
+    safe = {**_SAFE, "content-security-policy": policy}
 
     def file(name: str) -> Response:
         if name not in files:
             return _nothing()
-        return Response(files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=_SAFE)
+        return Response(files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=safe)
 
     async def index(request: Request) -> Response:
         return file("index.html")
@@ -91,13 +95,17 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     async def visit(socket: WebSocket) -> None:
         line = _Line(desk, socket)
         if len(lines) >= most_lines(desk.most):
-            await line.turn_away()
-            return
-        lines.add(line)
+            silent = next((other for other in lines if not other.introduced), None)
+            if silent is None:
+                await line.turn_away()
+                return
+            lines.pop(silent)
+            silent.drop()
+        lines[line] = None
         try:
             await line.serve()
         finally:
-            lines.discard(line)
+            lines.pop(line, None)
 
     async def monitor(request: Request) -> Response:
         return file("monitor.html") if board is not None else _nothing()
@@ -125,6 +133,14 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     )
 
 
+def remote(host: str) -> str:
+    """An address that tells people apart; empty for this computer, which is also where a proxy may be that tells none."""
+    try:
+        return "" if ipaddress.ip_address(host).is_loopback else host
+    except ValueError:
+        return ""
+
+
 def most_lines(most: int) -> int:
     """How many connections there are at most, where so many people may take part at the same time: also those that have not said yet who they are."""
     return 4 * most + 200
@@ -132,6 +148,14 @@ def most_lines(most: int) -> int:
 
 def _nothing() -> Response:
     return Response("There is nothing here.", 404, headers=_SAFE, media_type="text/plain")
+
+
+def _foreign(origin: str, host: str) -> str:
+    """What is said when a page is refused that seems to be somebody else's; behind a proxy it often is not."""
+    return (
+        f"a page of {origin[:200] or 'nobody'} was refused, because its request is for {host[:200] or 'nobody'}. Behind a reverse proxy, pass on the address "
+        "that the browser has asked for, with its port (nginx: proxy_set_header Host $http_host)"
+    )
 
 
 class _Line:
@@ -142,6 +166,12 @@ class _Line:
         self._loop = asyncio.get_running_loop()
         self._out: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
         self._window = (time.monotonic(), 0, 0)
+        #: whether the page has said who takes part
+        self.introduced = False
+        self._ended = False
+        self._reading: asyncio.Task[Any] | None = None
+        #: of the browser, as far as a proxy tells it; empty where nobody knows
+        self.address = remote(socket.client.host if socket.client is not None else "")
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Have a message sent, from whatever thread."""
@@ -150,8 +180,10 @@ class _Line:
 
     async def serve(self) -> None:
         """Until the page goes away, or sends what no page of ours sends."""
-        origin = self._socket.headers.get("origin", "")
-        if urlsplit(origin).netloc != self._socket.headers.get("host", ""):
+        headers = self._socket.headers
+        origin, hosts = headers.get("origin", ""), [headers.get(name, "") for name in ("host", "x-forwarded-host")]
+        if not origin or urlsplit(origin).netloc not in hosts:
+            self._desk.say_once(_foreign(origin, hosts[0]))
             await self._socket.close(1008)  # a page of somebody else
             return
         await self._socket.accept()
@@ -160,11 +192,13 @@ class _Line:
         writing = asyncio.create_task(self._write())
         try:
             async with asyncio.timeout(_HELLO_S):
-                hello = read_message(await self._socket.receive_text())
+                self._reading = asyncio.create_task(self._socket.receive_text())
+                hello = read_message(await self._reading)
             if not isinstance(hello, Hello):
                 await self._refuse("refused")
                 return
-            joined = await run_in_threadpool(self._desk.join, hello, send)
+            self.introduced = True
+            joined = await run_in_threadpool(self._desk.join, hello, send, self.address)
             if isinstance(joined, Refusal):
                 await self._socket.send_json({"type": "refused", "title": joined.title, "texts": [joined.text], "final": joined.final})
                 await self._socket.close(1000)
@@ -179,9 +213,13 @@ class _Line:
                 if isinstance(message, Event):
                     await run_in_threadpool(visit.channel.take, message.event())
                 else:
-                    visit.screen = message.screen.screen()
+                    visit.shows_on(message.screen.screen())
         except TimeoutError:
             await self._socket.close(1002)  # it does not say who it is
+        except asyncio.CancelledError:
+            if self._reading is None or not self._reading.cancelled():
+                raise
+            await self._socket.close(1013)  # others need its place
         except (WebSocketDisconnect, RuntimeError, KeyError):
             pass  # the page is gone, or sent bytes
         except TooMuchError:
@@ -192,6 +230,11 @@ class _Line:
             if visit is not None:
                 visit.channel.detach(send)
             writing.cancel()
+
+    def drop(self) -> None:
+        """End the connection of a page that has not said who takes part, so that another one finds room."""
+        if self._reading is not None:
+            self._reading.cancel()
 
     async def turn_away(self) -> None:
         """Tell the page that there are too many; it tries again by itself."""
@@ -208,6 +251,7 @@ class _Line:
         return self._window[1] > _MOST_MESSAGES or self._window[2] > _MOST_TEXT
 
     async def _refuse(self, key: str) -> None:
+        self._ended = True
         title, text = (sentence(f"online.{name}", self._desk.offer.language) for name in (f"{key}_title", key))
         await self._socket.send_json({"type": "refused", "title": title, "texts": [text], "final": True})
         await self._socket.close(1008)
@@ -215,6 +259,8 @@ class _Line:
     async def _write(self) -> None:
         while True:
             message = await self._out.get()
+            if self._ended:
+                return
             try:
                 if message["type"] == REPLACED:
                     await self._socket.close(1000)

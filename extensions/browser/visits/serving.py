@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
 from spanlab.core import SpanLabError
 
 from .board import MonitorBoard
-from .server import UNREAD_BYTES, make_app, most_lines
+from .server import UNREAD_BYTES, make_app
+from .silent import PromptHttp
 from .visits import VisitDesk
 
 #: a server that stops waits so long for what is under way (s)
@@ -27,6 +28,7 @@ def make_server(desk: VisitDesk, board: MonitorBoard | None = None, host: str = 
     board : what the assistant's page shows; there is no such page without one
     port : to listen on; a free one for 0
     """
+    _allow_many_connections()
     config = uvicorn.Config(
         make_app(desk, board),
         host=host,
@@ -35,11 +37,22 @@ def make_server(desk: VisitDesk, board: MonitorBoard | None = None, host: str = 
         ws_max_size=UNREAD_BYTES,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
-        limit_concurrency=2 * most_lines(desk.most),
+        http=PromptHttp,
         timeout_graceful_shutdown=_GRACE_S,
         server_header=False,
     )
     return uvicorn.Server(config)
+
+
+def _allow_many_connections() -> None:
+    """Let the process have as many connections as the system allows it; some systems begin with 256."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def port_of(server: uvicorn.Server) -> int:

@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,15 @@ from spanlab.core.locale import sentence
 from spanlab.sessions import utc_now
 
 from ..participant.agent import BrowserParticipant
-from ..participant.channel import Channel, PageEvent, PageGone, Send, TooMuchError
+from ..participant.calibration import Calibration, calibration_words, read_calibration
+from ..participant.channel import Channel, PageEvent, PageGone, PageIdle, Send, TooMuchError
 from ..participant.frames import FrameStore
 from ..participant.messages import theme_colours, words
 from ..participant.screen import PageScreen
+from .admission import Admission
 from .messages import Hello
 from .offers import End, FormQuestion, LinkError, Looks, Offer
+from .previews import WISHES, PreviewPage, PreviewParticipant, preview
 
 #: events that came too late to count: in the folder of the session
 UNFINISHED = "unfinished.jsonl"
@@ -36,6 +39,8 @@ _ROOM_S = 2.0
 #: bytes of events of one session that came too late to count
 _MOST_UNFINISHED = 16 * 2**20
 
+#: so many different sentences about pages of somebody else are said
+_MOST_SAID = 20
 #: a page connects so often in so many seconds at most
 _MOST_LINES, _LINES_WITHIN_S = 120, 60.0
 
@@ -103,22 +108,49 @@ class Visit:
         patience_s: float,
         turn_away: Callable[[], None],
         after: Visit | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        address: str = "",
     ) -> None:
         self.participant = hello.participant
+        #: of the browser; empty where nobody knows it
+        self.address = address
+        #: what the link says besides
+        self.link: Mapping[str, str] = hello.link
         #: names the visit in the addresses of its pictures: nobody else can guess it
         self.secret = secrets.token_urlsafe(24)
-        self.screen = hello.screen.screen()
-        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s)
+        self._page_screen = hello.screen.screen()
+        self._calibration: Calibration | None = None
+        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s, clock)
         self._offer, self._session, self._frames, self._seat, self._say = offer, hello.session, frames, seat, say
         self._agent: WindowAgent | None = None
         self._folder: Path | None = None
         self._early: list[PageEvent] = []
         self._language = offer.language
         self._began = time.time()
+        self.since, self.released = clock(), False
         self._turn_away, self._after = turn_away, after
         self._keeping = threading.Lock()
         self._joined: deque[float] = deque(maxlen=_MOST_LINES) if after is None else after._joined
         self.thread = threading.Thread(target=self._run, name=f"visit of {hello.participant}", daemon=True)
+
+    @property
+    def screen(self) -> PageScreen:
+        """The screen of the page, as it was told last and measured by the participant."""
+        return self._page_screen if self._calibration is None else self._page_screen.calibrated(self._calibration)
+
+    def shows_on(self, screen: PageScreen) -> None:
+        """Take note of the screen of the page."""
+        self._page_screen = screen
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether somebody has done something at the page."""
+        return self.channel.acted
+
+    def release(self) -> None:
+        """End a visit at whose page nobody has done anything, so that others find room. The page begins anew when somebody does."""
+        self.released = True
+        self.channel.close("nobody has done anything at the page")
 
     @property
     def presence(self) -> Presence:
@@ -153,11 +185,14 @@ class Visit:
             self._after = None
         while True:
             try:
-                end = self._offer.take(self.participant, self._session, self)
+                end = self._take()
                 break
             except PageGone as error:
+                if self.released:
+                    return  # nothing was told, and the page is asked to connect anew
                 self._say(f"{self.participant}: {error}")
-                end = End(*self._words("gone"))
+                late = self._offer.timed_out(self.participant, self.link, self._language) if isinstance(error, PageIdle) else None
+                end = late or End(*self._words("gone"))
             except UnwritableError as error:
                 self._say(f"{self.participant}: {error} (the visit goes on by itself when there is room again)")
                 if not self._wait_for_room():
@@ -182,8 +217,27 @@ class Visit:
         texts = words(language)
         if end.code_label:
             texts["code"] = end.code_label
-        content = {"title": end.title, "code": end.code, "redirect": end.redirect, "at_once": bool(end.redirect), "language": language, "words": texts}
+        content = {
+            "title": end.title,
+            "code": end.code,
+            "redirect": end.redirect,
+            "post": end.post,
+            "at_once": bool(end.redirect) and not end.post,
+            "language": language,
+            "words": texts,
+        }
         self.channel.command("end", {**content, "texts": list(end.texts)})
+
+    def _take(self) -> End:
+        """Take the participant through the session; or, with a link to a preview, show the wished pages."""
+        if "preview" not in self.link:
+            return self._offer.take(self.participant, self._session, self)
+
+        def seat(looks: Looks, since: PreviewPage) -> PreviewParticipant:
+            self._agent = made = PreviewParticipant(self.channel, self._frames, lambda: self.screen, looks, since)
+            return made
+
+        return preview(self._offer, self.link, self, seat)
 
     def _set_aside(self) -> bool:
         """Keep what was told and is not recorded; false where the page goes away before that is possible."""
@@ -240,6 +294,14 @@ class Visit:
             return {}
         return {name: value for name, value in typed.items() if isinstance(name, str) and isinstance(value, str)}  # pyright: ignore[reportUnknownVariableType]
 
+    def calibrate(self, what: Sequence[str], canvas_deg: float | None, language: str) -> None:
+        """Have the participant measure the screen with a card, and the distance of the eyes by the blind spot."""
+        self._language = language
+        content = {"measures": list(what), "title": sentence("calibration.title", language), "calibration": calibration_words(language)}
+        theme = theme_colours(THEMES[self._offer.looks.theme])
+        command = self.channel.command("calibrate", {**content, "language": language, "words": words(language), "theme": theme})
+        self._calibration = read_calibration(self.channel.wait(command, "calibrated"), canvas_deg)
+
     def recorded_in(self, folder: Path) -> None:
         """The folder of the record, from now on; what came before anybody knew it is kept there."""
         with self._keeping:
@@ -280,29 +342,50 @@ class VisitDesk:
     offer : what there is to take part in
     say : takes sentences for whoever has started the server
     most : visits at the same time
-    most_new : new visits in a minute; twice as many as there may be at the same time if not given
+    most_new : new visits in a minute; ten times as many as there may be at the same time if not given
     patience_s : for how long a session waits for a page that is gone
+    clock : the server's own clock (s), by which the times of pages are judged
+    frames : the server's frames; drawn in this process if not given
     """
 
     def __init__(
-        self, offer: Offer, say: Callable[[str], None], seat: Seat = person, most: int = 60, most_new: int | None = None, patience_s: float = 600.0
+        self,
+        offer: Offer,
+        say: Callable[[str], None],
+        seat: Seat = person,
+        most: int = 60,
+        most_new: int | None = None,
+        patience_s: float = 600.0,
+        clock: Callable[[], float] = time.monotonic,
+        frames: FrameStore | None = None,
     ) -> None:
         self.offer = offer
         #: the last sentences for whoever has started the server, with the time (seconds since the epoch)
         self.messages: deque[tuple[float, str]] = deque(maxlen=50)
+        #: who has it may look at any page without taking part; it is made anew whenever the server starts
+        self.preview_token = secrets.token_urlsafe(16)
         #: people who were told that there is no place for them, since the server was started
         self.turned_away = 0
+        self._said: set[str] = set()
         self._print = say
         self.most = most
-        self._seat, self._most_new, self._patience = seat, most_new or 2 * most, patience_s
-        self._frames = FrameStore()
+        self.admission = Admission(most, most_new, clock=clock)
+        self._seat, self._patience = seat, patience_s
+        self._frames = frames or FrameStore()
+        self._clock = clock
         self._lock = threading.Lock()
         self._visits: dict[str, Visit] = {}
-        self._begun: deque[float] = deque()
 
     def _say(self, text: str) -> None:
         self.messages.append((time.time(), text))
         self._print(text)
+
+    def say_once(self, text: str) -> None:
+        """Say something that was not said before."""
+        if text not in self._said:
+            self._said.add(text)
+            if len(self._said) <= _MOST_SAID:
+                self._say(text)
 
     def _turned_away(self) -> None:
         with self._lock:
@@ -317,10 +400,16 @@ class VisitDesk:
     def start(self) -> dict[str, Any]:
         """What a page needs before it connects."""
         language = self.offer.language
-        return {"title": self.offer.title, "language": language, "words": words(language), "theme": theme_colours(THEMES[self.offer.looks.theme])}
+        theme = theme_colours(THEMES[self.offer.looks.theme])
+        return {"title": self.offer.title, "language": language, "words": words(language), "theme": theme, "wishes": list(WISHES), **self.offer.wanted}
 
-    def join(self, hello: Hello, send: Send) -> Visit | Refusal:
-        """Connect a page with the visit of its participant, which begins if there is none."""
+    def join(self, hello: Hello, send: Send, address: str = "") -> Visit | Refusal:
+        """Connect a page with the visit of its participant, which begins if there is none.
+
+        Parameters
+        ----------
+        address : of the browser; empty where nobody knows it
+        """
 
         def refusal(key: str, title: str = "refused_title", final: bool = False) -> Refusal:
             return Refusal(sentence(f"online.{title}", self.offer.language), sentence(f"online.{key}", self.offer.language), final)
@@ -328,6 +417,12 @@ class VisitDesk:
         screen = hello.screen.screen()
         if screen.small and not self.offer.phones:
             return refusal("phone", "phone_title", final=True)
+        if "preview" in hello.link:
+            if not secrets.compare_digest(hello.link["preview"].encode(), self.preview_token.encode()):
+                return refusal("refused", final=True)
+        elif not self.offer.admits(hello.participant, hello.link):
+            self.say_once(f"{hello.participant}: the link is not one of this study's (no ticket, a wrong one, or an identifier that is not listed)")
+            return refusal("refused", final=True)
         with self._lock:
             visit = self._visits.get(hello.participant)
             if visit is not None and visit.channel.in_use and not visit.channel.belongs_to(hello.instance):
@@ -335,19 +430,16 @@ class VisitDesk:
             if visit is not None and not visit.may_join():
                 return refusal("often", "no_room_title")
             elsewhere = visit is not None and not visit.over and not visit.is_for(hello.session)
-            if visit is None or elsewhere or (visit.over and hello.epoch != visit.channel.epoch):
-                now = time.monotonic()
-                while self._begun and now - self._begun[0] > 60:
-                    self._begun.popleft()
+            if visit is None or elsewhere or visit.released or (visit.over and hello.epoch != visit.channel.epoch):
                 self._visits = {name: other for name, other in self._visits.items() if not other.over or other.channel.in_use}
-                if len(self._visits) - elsewhere >= self.most or len(self._begun) >= self._most_new:
+                others = [other for other in self._visits.values() if other is not visit]
+                if not self.admission.has_room(others, address):
                     return refusal("full", "no_room_title")
-                self._begun.append(now)
                 if visit is not None:
                     visit.channel.close("the link of another session was opened")  # it would wait for its page
-                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit)
+                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit, self._clock, address)
                 self._visits[hello.participant] = visit
-            visit.screen = screen
+            visit.shows_on(screen)
             send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})
             visit.channel.attach(send, hello.instance, hello.last if hello.epoch == visit.channel.epoch else 0)
             if visit.thread.ident is None:
@@ -357,7 +449,7 @@ class VisitDesk:
     def picture(self, secret: str, name: str) -> bytes | None:
         """A picture that the visit with this secret shows now."""
         with self._lock:
-            visit = next((one for one in self._visits.values() if secrets.compare_digest(one.secret, secret)), None)
+            visit = next((one for one in self._visits.values() if secrets.compare_digest(one.secret.encode(), secret.encode())), None)
         return None if visit is None else visit.picture(name)
 
     def close(self) -> None:

@@ -8,18 +8,34 @@ export function randomName() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Who takes part: as the link says, or as this browser knows. */
-export function whoTakesPart() {
+/** Who takes part, as the link says; empty where it does not. @param {string[]} identifiers names of parameters, the most telling first */
+export function whoTakesPart(identifiers) {
   const query = new URLSearchParams(location.search);
-  const named = query.get("participant")?.trim() || query.get("PROLIFIC_PID")?.trim() || "";
-  if (named) return named;
-  let kept = "";
-  try { kept = localStorage.getItem("spanlab-participant") ?? ""; } catch { /* storage is off: the address keeps the name */ }
-  const name = kept || `web-${randomName().slice(0, 16)}`;
-  try { localStorage.setItem("spanlab-participant", name); } catch { /* as above */ }
-  query.set("participant", name);
+  return identifiers.map((name) => query.get(name)?.trim() ?? "").find((name) => name !== "") ?? "";
+}
+
+/** Who took part in this browser before; empty where nobody has. */
+export function whoTookPart() {
+  try { return localStorage.getItem("spanlab-participant") ?? ""; } catch { return ""; }
+}
+
+/** Keep a name in this browser and in the address, so that the page finds it again; a new one where there is none. @param {string} name */
+export function keepName(name) {
+  const kept = name || `web-${randomName().slice(0, 16)}`;
+  try { localStorage.setItem("spanlab-participant", kept); } catch { /* storage is off: the address keeps the name */ }
+  const query = new URLSearchParams(location.search);
+  query.set("participant", kept);
   history.replaceState(null, "", `?${query}`);
-  return name;
+  return kept;
+}
+
+/** What the link says besides. @param {string[]} names of parameters */
+export function linkSays(names) {
+  const query = new URLSearchParams(location.search);
+  /** @type {Record<string, string>} */
+  const says = {};
+  for (const name of names) if (query.has(name)) says[name] = /** @type {string} */ (query.get(name)).slice(0, 300);
+  return says;
 }
 
 /** Events that are not acknowledged, on this device. */
@@ -68,16 +84,18 @@ export class Link {
   /**
    * @param {string} participant
    * @param {string} session of a study, as the link says
+   * @param {Record<string, string>} link what it says besides
    * @param {() => {screen: ScreenReport}} introduction what the page says of itself whenever it connects
    * @param {(message: Heard) => void} receive
    * @param {(state: "open" | "lost") => void} tell
    */
-  constructor(participant, session, introduction, receive, tell) {
+  constructor(participant, session, link, introduction, receive, tell) {
     this.instance = randomName();
     this.epoch = "";
     this.last = 0;
     this.participant = participant;
     this.session = session;
+    this.link = link;
     this.introduction = introduction;
     this.receive = receive;
     this.tell = tell;
@@ -105,7 +123,7 @@ export class Link {
     this.socket = socket;
     this.welcome = false;
     socket.onopen = () => socket.send(JSON.stringify({
-      type: "hello", participant: this.participant, session: this.session, instance: this.instance, epoch: this.epoch, last: this.last, ...this.introduction(),
+      type: "hello", participant: this.participant, session: this.session, link: this.link, instance: this.instance, epoch: this.epoch, last: this.last, ...this.introduction(),
     }));
     socket.onmessage = (message) => this.#message(JSON.parse(message.data));
     socket.onclose = () => {

@@ -1,15 +1,16 @@
 // @ts-check
 /** The page of a participant: it connects to the server, does what that says, and plays trials. */
 
+import { calibrate } from "./calibration.js";
 import { keyName } from "./keys.js";
-import { Link, whoTakesPart } from "./link.js";
+import { keepName, Link, linkSays, randomName, whoTakesPart, whoTookPart } from "./link.js";
 import { showEnd, showForm, showNotice, showPage, showText, silence } from "./pages.js";
 import { allowSound, sound } from "./sound.js";
 import { coarse, layout, measure, refresh, screenNow, wholeStep } from "./screen.js";
 import { drawSurface, surfaceState } from "./surface.js";
 import { Trial } from "./trial.js";
 
-/** @import { Absence, Ask, Colours, EndCommand, Manner, Percept, Press, ScreenChange, TrialCommand, Words } from "./messages" */
+/** @import { Absence, Ask, Colours, EndCommand, Manner, Percept, Press, ScreenChange, Start, TrialCommand, Words } from "./messages" */
 /** @import { Heard } from "./link.js" */
 /** @import { AnswerSheet } from "./sheet.js" */
 /** @import { Step } from "./trial.js" */
@@ -97,25 +98,41 @@ function pictures(percept) {
   return percept.ask?.overlay ? [...shown, percept.ask.overlay] : shown;
 }
 
-/** @param {TrialCommand} message */
+/** Fetch a picture, again and again while the line is cut; null when its trial is no longer wanted. @param {string} name @param {number} c */
+async function fetchPicture(name, c) {
+  for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
+    try {
+      const answer = await fetch(address(name));
+      if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
+    } catch { /* the line is cut: it is asked for again */ }
+    if (trial === null || trial.c !== c) return null;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
+
+/** @param {Uint8Array} one @param {Uint8Array} other */
+const same = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at]);
+
+/** Every picture has a name of its own, also where two are alike: those are decoded once. @param {TrialCommand} message */
 async function load(message) {
-  const names = new Set(message.steps.flat().flatMap(pictures));
-  const missing = [...names].filter((name) => !bitmaps.has(name));
+  const names = [...new Set(message.steps.flat().flatMap(pictures))];
+  const missing = names.filter((name) => !bitmaps.has(name));
+  /** @type {{bytes: Uint8Array<ArrayBuffer>, bitmap: Promise<ImageBitmap>}[]} */
+  const decoded = [];
   const fetched = await Promise.all(missing.map(async (name) => {
-    for (let wait = 200; ; wait = Math.min(3000, 2 * wait)) {
-      try {
-        const answer = await fetch(address(name));
-        if (answer.ok) return /** @type {[string, ImageBitmap]} */ ([name, await createImageBitmap(await answer.blob(), { colorSpaceConversion: "none" })]);
-      } catch { /* the line is cut: it is asked for again */ }
-      if (trial === null || trial.c !== message.c) return null;
-      await new Promise((resolve) => setTimeout(resolve, wait));
+    const bytes = await fetchPicture(name, message.c);
+    if (bytes === null) return null;
+    let picture = decoded.find((one) => same(one.bytes, bytes));
+    if (picture === undefined) {
+      const file = new Blob([bytes], { type: "image/png" });
+      decoded.push(picture = { bytes, bitmap: createImageBitmap(file, { colorSpaceConversion: "none" }) });
     }
+    return /** @type {[string, ImageBitmap]} */ ([name, await picture.bitmap]);
   }));
   const there = new Map(fetched.filter((one) => one !== null));
-  for (const [name, bitmap] of bitmaps) {
-    if (names.has(name)) there.set(name, bitmap);
-    else bitmap.close();
-  }
+  for (const name of names) if (bitmaps.has(name)) there.set(name, /** @type {ImageBitmap} */ (bitmaps.get(name)));
+  const kept = new Set(there.values());
+  for (const bitmap of bitmaps.values()) if (!kept.has(bitmap)) bitmap.close();
   bitmaps = there;
 }
 
@@ -383,6 +400,7 @@ function receive(message) {
   switch (message.what) {
     case "page": leaveStage(); showPage(message, words, address, () => { clearedAt = performance.now(); link.send(c, "done"); waiting(); }); break;
     case "choose": leaveStage(); showPage(message, words, address, (name) => { clearedAt = performance.now(); link.send(c, "choice", { name }); waiting(); }); break;
+    case "calibrate": leaveStage(); calibrate(message, (report) => { link.send(c, "calibrated", report); waiting(); }); break;
     case "form": leaveStage(); showForm(message, words, (typed) => { link.send(c, "form", { typed }); waiting(); }); break;
     case "trial": void beginTrial(message); break;
     case "begin": if (trial !== null && trial.c === message.trial) trial.begun = true; break;
@@ -425,8 +443,8 @@ function finish(message) {
 
 async function begin() {
   lettering();
-  const participant = whoTakesPart();
   const answer = await fetch("start");
+  /** @type {Start} */
   const start = await answer.json();
   manner(start);
   document.title = studyTitle = start.title;
@@ -434,17 +452,37 @@ async function begin() {
     showText(start.title, [words.unfit]);
     return;
   }
-  showText(start.title, [words.start_body], { label: words.start, act: () => void opened(participant) });
+  const wishes = linkSays(start.wishes);
+  if (wishes.preview) {
+    const act = () => void opened(`preview-${randomName().slice(0, 12)}`, wishes);
+    showText(start.title, [words.start_body], [{ label: words.start, act }]);
+    return;
+  }
+  const named = whoTakesPart(start.identifiers);
+  const before = whoTookPart();
+  const open = (/** @type {string} */ participant) => () => void opened(participant, linkSays(start.keep));
+  if (!named && start.needed) {
+    showText(words.refused_title, [words.refused]);
+    document.body.dataset.ended = "true";
+  } else if (named) showText(start.title, [words.start_body], [{ label: words.start, act: open(named) }]);
+  else if (before === "") showText(start.title, [words.start_body], [{ label: words.start, act: open(keepName("")) }]);
+  else {
+    showText(start.title, [words.start_body, words.again], [
+      { label: words.again_yes, act: () => open(keepName(before))() },
+      { label: words.again_no, act: () => open(keepName(""))() },
+    ]);
+  }
 }
 
-/** @param {string} participant */
-async function opened(participant) {
+/** @param {string} participant @param {Record<string, string>} says what the link says besides */
+async function opened(participant, says) {
   allowSound();
   showText("", [words.connecting]);
   try { await document.documentElement.requestFullscreen?.({ navigationUI: "hide" }); } catch { /* refused, or not possible here: the record says so */ }
   await measure();
   await Promise.all([document.fonts.load("600 20px SpanLab"), document.fonts.load("400 20px SpanLab")]);
-  link = new Link(participant, new URLSearchParams(location.search).get("session") ?? "", () => ({ screen: screenNow() }), receive, (state) => {
+  const session = new URLSearchParams(location.search).get("session") ?? "";
+  link = new Link(participant, session, says, () => ({ screen: screenNow() }), receive, (state) => {
     const status = $("status");
     status.textContent = words.lost;
     status.hidden = state === "open";

@@ -1,5 +1,5 @@
 /**
- * What goes over the line between server and page. The server writes its side in participant/messages.py and agent.py and in sessions/online/visits.py,
+ * What goes over the line between server and page. The server writes its side in participant/messages.py and agent.py and in visits/visits.py,
  * and checks the page's side in participant/reports.py and screen.py and in visits/messages.py. Nothing of this is loaded by the page.
  */
 
@@ -81,7 +81,7 @@ export type Words = Record<WordName, string>;
 export type WordName =
   | "go_on" | "done" | "undo" | "unknown" | "pause" | "pause_more" | "pause_replaces" | "continue" | "leave" | "enter_one" | "mark_one" | "marked_any"
   | "enter_more" | "mark_more" | "start" | "start_body" | "next" | "connecting" | "lost" | "unfit" | "saving" | "code" | "redirect" | "field_needed"
-  | "choose" | "send" | "interrupted";
+  | "choose" | "send" | "interrupted" | "again" | "again_yes" | "again_no" | "refused_title" | "refused";
 
 /** How the page looks and speaks from now on. */
 export interface Manner {
@@ -145,11 +145,24 @@ export interface EndCommand extends Command {
   texts: string[];
   code: string;
   redirect: string;
+  /** whether the redirect is sent as a form */
+  post: boolean;
   at_once: boolean;
 }
 
+export interface CalibrateCommand extends Command {
+  what: "calibrate";
+  /** card, and distance */
+  measures: string[];
+  title: string;
+  calibration: Record<CalibrationWord, string>;
+}
+export type CalibrationWord =
+  | "card" | "card_size" | "card_done" | "distance" | "distance_start" | "distance_gone" | "distance_skip" | "distance_again";
+
 export type Do =
   | TrialCommand
+  | CalibrateCommand
   | PageCommand
   | FormCommand
   | EndCommand
@@ -166,6 +179,14 @@ export type Told =
 /** What the page is given before it connects. */
 export interface Start extends Manner {
   title: string;
+  /** parameters of the link: the first that is there says who takes part */
+  identifiers: string[];
+  /** whether one of them must be there */
+  needed: boolean;
+  /** parameters that are passed on */
+  keep: string[];
+  /** and those of a link to a preview */
+  wishes: string[];
 }
 
 // -- what the page says ------------------------------------------------------------------------------------------------------------------------------
@@ -231,14 +252,21 @@ export interface EndReport {
   earlier: Press[];
 }
 
-export type Body = StepReport | EndReport | { name: string } | { typed: Record<string, string> } | { why: string; report?: StepReport | null } | Record<string, never>;
+export type Body = StepReport | EndReport | { name: string } | { typed: Record<string, string> } | { why: string; report?: StepReport | null } | CalibrationReport | Record<string, never>;
+
+/** Lengths in CSS pixels: of the longer side of the card, and how far the dot went each time. */
+export interface CalibrationReport {
+  card_px: number;
+  travels_px: number[];
+  pixel_ratio: number;
+}
 
 /** Something that counts; `place` is the number of the step that it is about, -1 for none. */
 export interface PageEvent {
   id: string;
   epoch: string;
   c: number;
-  kind: "done" | "choice" | "form" | "step" | "end" | "cut" | "leave";
+  kind: "done" | "choice" | "form" | "step" | "end" | "cut" | "leave" | "calibrated";
   place: number;
   body: Body;
 }

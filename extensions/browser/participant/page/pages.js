@@ -15,7 +15,7 @@ export function element(tag, attributes = {}, ...content) {
 const paragraphs = (lines) => lines.map(([kind, text]) => element(kind === "h" ? "h2" : "p", {}, text));
 
 /** @param {(Node | string)[]} content */
-function put(content) {
+export function put(content) {
   const sheet = /** @type {HTMLElement} */ (document.getElementById("sheet"));
   sheet.replaceChildren(...content);
   sheet.hidden = false;
@@ -125,17 +125,28 @@ export function showForm(form, words, done) {
   put([element("h1", {}, form.title), made]);
 }
 
-/** A page without a way on, or with one button. @param {string} title @param {string[]} texts @param {{label: string, act: () => void} | null} button */
-export function showText(title, texts, button = null) {
+/** A page without a way on, or with buttons. @param {string} title @param {string[]} texts @param {{label: string, act: () => void}[]} buttons */
+export function showText(title, texts, buttons = []) {
   silence();
   /** @type {Node[]} */
   const content = [element("h1", {}, title), ...texts.map((text) => element("p", {}, text))];
-  if (button !== null) {
-    const made = element("button", { type: "button", class: "main", "data-name": "on" }, button.label);
-    made.addEventListener("click", button.act, { once: true });
-    content.push(element("div", { class: "row" }, made));
+  const row = element("div", { class: "row" });
+  for (const [number, { label, act }] of buttons.entries()) {
+    const made = element("button", { type: "button", ...(number ? {} : { class: "main" }), "data-name": number ? "other" : "on" }, label);
+    made.addEventListener("click", act, { once: true });
+    row.append(made);
   }
+  if (buttons.length) content.push(row);
   put(content);
+}
+
+/** A button that sends what stands behind the question mark of an address as a form. @param {string} address @param {string} label */
+function form(address, label) {
+  const url = new URL(address);
+  const made = element("form", { method: "post", action: url.origin + url.pathname });
+  for (const [name, value] of url.searchParams) made.append(element("input", { type: "hidden", name, value }));
+  made.append(element("div", { class: "row" }, element("button", { type: "submit", class: "main", "data-name": "on" }, label)));
+  return made;
 }
 
 /** The end: a code to copy, a way back. @param {EndCommand} end @param {Words} words */
@@ -144,7 +155,8 @@ export function showEnd(end, words) {
   /** @type {Node[]} */
   const content = [element("h1", {}, end.title), ...end.texts.map((text) => element("p", {}, text))];
   if (end.code) content.push(element("p", {}, words.code), element("p", {}, element("code", {}, end.code)));
-  if (end.redirect) content.push(element("div", { class: "row" }, element("a", { class: "button", href: end.redirect, rel: "noreferrer" }, words.redirect)));
+  if (end.redirect && end.post) content.push(form(end.redirect, words.redirect));
+  else if (end.redirect) content.push(element("div", { class: "row" }, element("a", { class: "button", href: end.redirect, rel: "noreferrer" }, words.redirect)));
   put(content);
 }
 
