@@ -89,7 +89,7 @@ def _begin_worker(font: str) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    use_font(font or None)
+    use_font(Path(font) if font else None)
 
 
 class DrawingPool:

@@ -141,9 +141,10 @@ def preview(offer: Any, wishes: Mapping[str, str], host: Host, seat: Callable[[L
     SpanLabError
         for what there is not.
     """
-    since = wishes.get("page", PAGES[0])
-    if since not in PAGES:
-        raise SpanLabError(f"a preview begins at {', '.join(PAGES)}; found '{since}'")
+    wished = wishes.get("page", PAGES[0])
+    since = next((page for page in PAGES if page == wished), None)
+    if since is None:
+        raise SpanLabError(f"a preview begins at {', '.join(PAGES)}; found '{wished}'")
     with tempfile.TemporaryDirectory(prefix="spanlab-preview-", ignore_cleanup_errors=True) as folder:
         data = Path(folder)
         if isinstance(offer, ParadigmOffer):
