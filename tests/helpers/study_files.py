@@ -112,7 +112,19 @@ def take(study: Study, data: Path, participant: str = "p01", session: int = 1, e
 
 
 class AwayError(SpanLabError):
-    """Has closed the page before the first one came."""
+    """Has closed the page."""
+
+
+def takes_a_place_and_leaves() -> Callable[[str], None]:
+    """What somebody does who passes the page before there is a place, and closes the page when the next one comes."""
+    passed: list[str] = []
+
+    def leaves(what: str) -> None:
+        if passed:
+            raise AwayError
+        passed.append(what)
+
+    return leaves
 
 
 class AtTheDoor:
@@ -124,9 +136,7 @@ class AtTheDoor:
         self.screen = SCREEN_REPORT.screen()
 
     def seat(self, looks: Looks, language: str) -> WindowAgent:
-        if self.guest is None:
-            raise AwayError
-        return self.guest
+        return self.guest or Guest(takes_a_place_and_leaves())
 
     def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
         self.asked += [question.name for question in questions]

@@ -26,6 +26,7 @@ from .offers import End, Host, Looks, ParadigmOffer, StudyOffer
 #: The pages at which a preview may begin, in their order.
 PreviewPage = Literal["consent", "instructions", "trial", "break", "debrief"]
 PAGES: tuple[PreviewPage, ...] = get_args(PreviewPage)
+_BY_NAME: Mapping[str, PreviewPage] = {page: page for page in PAGES}
 #: parameters of the link to a preview
 WISHES = ("preview", "page", "paradigm", "group", "set", "language", "ending")
 
@@ -54,7 +55,7 @@ class PreviewParticipant(BrowserParticipant):
 
     def __init__(self, channel: Channel, frames: FrameStore, screen: Callable[[], PageScreen], looks: Looks, since: PreviewPage) -> None:
         super().__init__(channel, frames, screen, looks.theme, looks.palette, looks.refractory)
-        self._since = since
+        self._since: PreviewPage = since
 
     def _shows(self, page: PreviewPage) -> bool:
         """Whether the preview has come to a page; from then on everything is shown."""
@@ -142,7 +143,7 @@ def preview(offer: Any, wishes: Mapping[str, str], host: Host, seat: Callable[[L
         for what there is not.
     """
     wished = wishes.get("page", PAGES[0])
-    since = next((page for page in PAGES if page == wished), None)
+    since = _BY_NAME.get(wished)
     if since is None:
         raise SpanLabError(f"a preview begins at {', '.join(PAGES)}; found '{wished}'")
     with tempfile.TemporaryDirectory(prefix="spanlab-preview-", ignore_cleanup_errors=True) as folder:
@@ -167,7 +168,8 @@ class PreviewHost:
     """
 
     def __init__(self, host: Host, seat: Callable[[Looks, PreviewPage], PreviewParticipant], since: PreviewPage) -> None:
-        self._host, self._seat, self._since = host, seat, since
+        self._host, self._seat = host, seat
+        self._since: PreviewPage = since
         self.link: Mapping[str, str] = {}
 
     @property
