@@ -296,6 +296,7 @@ def compare(
     models: bool | None = None,
     practice: bool = False,
     pilot: bool = False,
+    accept_unread: bool = False,
 ) -> Path:
     """Curves of people and machines side by side: ``report.html``, figures and tables, as ``spanlab compare`` makes them.
 
@@ -307,6 +308,7 @@ def compare(
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
     practice, pilot : use these rows, too
+    accept_unread : test and compare also sessions and cells of which more than 20% of the replies could not be read
 
     Returns
     -------
@@ -325,6 +327,7 @@ def compare(
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
     options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models, columns=read_map(columns))
+    options = replace(options, accept_unread=accept_unread)
     return write(paths, out, options, report_pages(paths, out))
 
 
@@ -343,6 +346,7 @@ def figure(
     columns: str | Sequence[str] = (),
     practice: bool = False,
     pilot: bool = False,
+    accept_unread: bool = False,
 ) -> DrawnFigure:
     """One figure of one effect, from any data, with its table.
 
@@ -358,6 +362,7 @@ def figure(
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
+    accept_unread : test and compare also sessions and cells of which more than 20% of the replies could not be read
 
     Raises
     ------
@@ -376,14 +381,21 @@ def figure(
     paths = _paths(data)
     declared = figure_named(name, tuple(map(str, paths)))
     wish = wish_for(declared, (paradigm,) if isinstance(paradigm, str) else paradigm, bars, by, along=along, value=value)
-    loaded = _load(paths, exclude, columns, practice, pilot, None if people is None else Path(people))
+    loaded = _load(paths, exclude, columns, practice, pilot, None if people is None else Path(people), accept_unread)
     drawing = declared.draw(loaded, wish)
     return replace(drawing, notes=(*loaded.cautions, *loaded.notes, *drawing.notes))
 
 
 @_for_python
 def scores(
-    data: Paths, *, against: str = "", exclude: PathLike | None = None, columns: str | Sequence[str] = (), practice: bool = False, pilot: bool = False
+    data: Paths,
+    *,
+    against: str = "",
+    exclude: PathLike | None = None,
+    columns: str | Sequence[str] = (),
+    practice: bool = False,
+    pilot: bool = False,
+    accept_unread: bool = False,
 ) -> pd.DataFrame:
     """Compare machines with people: slope difference A and mean difference B, one row each, with intervals and their
     basis.
@@ -395,6 +407,7 @@ def scores(
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
+    accept_unread : test and compare also sessions and cells of which more than 20% of the replies could not be read
 
     Raises
     ------
@@ -403,7 +416,7 @@ def scores(
     """
     from .analysis.model_vs_human.scores import scores as table_of
 
-    loaded = _load(_paths(data), exclude, columns, practice, pilot)
+    loaded = _load(_paths(data), exclude, columns, practice, pilot, accept_unread=accept_unread)
     return table_of(loaded.scored, human=loaded.human, against=against)
 
 
@@ -513,8 +526,18 @@ def _paths(data: Paths) -> list[Path]:
     return [Path(data)] if isinstance(data, (str, Path)) else [Path(path) for path in data]
 
 
-def _load(paths: Sequence[Path], exclude: PathLike | None, columns: str | Sequence[str], practice: bool, pilot: bool, people: Path | None = None) -> Any:
+def _load(
+    paths: Sequence[Path],
+    exclude: PathLike | None,
+    columns: str | Sequence[str],
+    practice: bool,
+    pilot: bool,
+    people: Path | None = None,
+    accept_unread: bool = False,
+) -> Any:
     from .analysis.data.column_map import read_map
     from .analysis.data.loading import load
 
-    return load(paths, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns), people=people)
+    return load(
+        paths, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns), people=people, accept_unread=accept_unread
+    )

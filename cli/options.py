@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.agent_kinds import kind_named
 from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
@@ -261,4 +263,8 @@ def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
 
     if span is not None:
         print(describe_span(span))
+    elif kind_named(session.info["agent_kind"]).converses:
+        from ..analysis.report.ending import session_result
+
+        print(*session_result(session.folder), sep="\n", file=sys.stderr)
     print(session.folder)

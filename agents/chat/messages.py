@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from ...paradigms.identity import canonical
 from ...stimuli import Stimulus
@@ -164,7 +164,10 @@ def chained(before: str, value: Any) -> str:
 
 
 class Taken(BaseModel):
-    """Tokens as a server counts them; None where it does not. Of those that were read it had kept ``cached_tokens`` from earlier requests."""
+    """Tokens as a server counts them; None where it does not. Of those that were read it had kept ``cached_tokens`` from earlier requests.
+
+    ``cache_write_tokens`` of them it has written to its cache, ``cache_write_1h_tokens`` of these for an hour; both are there only where it says so.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -172,6 +175,13 @@ class Taken(BaseModel):
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _written(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Counts of the cache are written only where there are any, so that records without them stay as they are."""
+        return {name: value for name, value in plain(self).items() if value is not None or not name.startswith("cache_write")}
 
 
 class Reply(Taken):

@@ -79,6 +79,7 @@ def load(
     spans_suffice: bool = False,
     columns: ColumnMap = AS_WRITTEN,
     people: Path | None = None,
+    accept_unread: bool = False,
 ) -> Data:
     """Read sessions (folders), data folders full of them, and response tables (``.parquet``, ``.csv``, ``.tsv``, ``.xlsx``: the columns of the record).
 
@@ -89,6 +90,7 @@ def load(
     spans_suffice : whether adaptive sessions alone are enough to go on with
     columns : the names of columns of files in the response table
     people : a table with a row for each participant, whose columns become conditions
+    accept_unread : whether answers of which many replies could not be read are tested all the same
 
     Raises
     ------
@@ -106,6 +108,7 @@ def load(
         raw = [with_people(table, described_by) for table in raw]
     tables = [labelled(raw.pop(0), sessions if gathered and not number else ()) for number in range(len(raw))]
     scored = score_table(named(concatenated(tables)), include_practice=include_practice, include_pilot=include_pilot)
+    scored = replace(scored, accept_unread=accept_unread)
     names = sorted(scored.items["paradigm"].unique())
     data = described(scored, names, sessions, gathered.problems if gathered else (), exclusions)
     return replace(data, spans=gathered.spans if gathered else (), unread=unread_columns(files, columns))

@@ -70,12 +70,14 @@ class Scored:
     intrusions : answers that were not asked for (free recall); no items, so in no accuracy
     notes : what was left out or mended, in plain sentences; empty when all rows were used as they are
     cautions : what looks like a mistake in the table and was used all the same, in plain sentences
+    accept_unread : whether answers of which many replies could not be read are tested all the same (see :mod:`.unread`)
     """
 
     items: pd.DataFrame
     intrusions: pd.DataFrame
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
+    accept_unread: bool = False
 
     @functools.cached_property
     def known(self) -> dict[Any, Any]:
@@ -97,7 +99,7 @@ class Scored:
         for number, name in enumerate(names):
             items = self.items.iloc[where[number]] if runs else self.items[codes == number]
             intrusions = self.intrusions[self.intrusions["paradigm"] == name]
-            by_paradigm[name] = Scored(items.reset_index(drop=True), intrusions, self.notes, self.cautions)
+            by_paradigm[name] = Scored(items.reset_index(drop=True), intrusions, self.notes, self.cautions, self.accept_unread)
         return by_paradigm
 
 

@@ -110,7 +110,7 @@ def load_scattered(
     sessions = [facts_of(head, trials[head.name]) for head in session_heads]
     left = sum((result.left_out for result in results), LeftOut())
     nobody = sort_rows(pd.DataFrame())[0]
-    scored = EvidenceOnly(nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), _wholes(results))
+    scored = EvidenceOnly(nobody.items, nobody.intrusions, left.sentences(), left.oddities.sentences(), wholes=_wholes(results))
     notes = (*problems, *(sentence for facts in sessions for sentence in unfinished(facts)))
     return replace(described(scored, scored.paradigms, sessions, notes), unread=unread_columns(files))
 

@@ -18,12 +18,14 @@ import pandas as pd
 from typing_extensions import override
 
 from ..data.scoring import WHO, Scored, plural, score_table
+from ..data.unread import testable, withheld_cells
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import Cells
 from ..means.contrasts import Contrast, contrast_of
 from ..stats.margins import Margin, bayes_factor_of, judged
 from ..stats.ranks import friedman, kruskal
 from .effect import Effect
+from .evidence import EvidenceOnly
 from .sensitivity import RATES, Sensitivity
 
 #: Columns of a table of contrasts after who and the panels.
@@ -99,23 +101,28 @@ def _judged(rows: Sequence[dict[str, Any]], columns: Sequence[str], margin: Marg
 def _found(effect: Effect, responses: pd.DataFrame | Scored, paradigm: str) -> list[_Averages]:
     """Return the sources of contrasts: nothing where the effect does not apply, or is neither an average nor a sensitivity."""
     scored = responses if isinstance(responses, Scored) else score_table(responses)
+    scored = scored if isinstance(scored, EvidenceOnly) else testable(scored)
     if (effect.make is not None and effect.sensitivity is None) or effect.missing(scored, paradigm):
         return []
     cells = effect.whole(scored, paradigm).cells[""]
-    return [_Averages(effect, cells)] if effect.sensitivity is None else [_Detected(effect, cells, one) for one in effect.sensitivity.measures]
+    out = frozenset() if scored.accept_unread else withheld_cells(cells)
+    return [_Averages(effect, cells, out)] if effect.sensitivity is None else [_Detected(effect, cells, out, one) for one in effect.sensitivity.measures]
 
 
 @dataclass(frozen=True)
 class _Averages:
-    """Cells of averages, whose contrasts are weighted sums of their means."""
+    """Cells of averages, whose contrasts are weighted sums of their means; those of which too much could not be read are in none."""
 
     effect: Effect
     cells: Cells
+    withheld: frozenset[int]
 
     def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
         """For each answerer and panel, the cell at each place along the axis."""
         lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
         for number, row in enumerate(self.cells.keys.to_dict("records")):
+            if number in self.withheld:
+                continue
             lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number
         return lines_of
 
@@ -154,7 +161,7 @@ class _Detected(_Averages):
         names = [name for name in self.cells.keys.columns if name != "signal"]
         for key, pair in self._of.pairs(self.cells).items():
             row = dict(zip(names, key, strict=True)) | {"measure": self.measure}
-            if min(pair) >= 0:
+            if min(pair) >= 0 and not self.withheld & {*pair}:
                 lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = pair
         return lines_of
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
+from ..data.unread import UNREAD_COLUMNS, unread_caption, untested_cells, with_unread
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
@@ -200,7 +201,7 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     oracle = " Simulated observers were given the correct answers." if "oracle" in table.columns and table["oracle"].fillna(False).astype(bool).any() else ""
     cut = "" if _proportion(effect) or not _beyond(table) else " What lies beyond the axis is in the table."
     thin = "" if conditions else thin_lines(looks_of(individual_rows))
-    return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}"
+    return f"{effect.method} {drawn}{dotted}{people}{oracle}{thin}{cut}{unread_caption(table)}"
 
 
 def _proportion(effect: Effect) -> bool:
@@ -306,7 +307,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         when no paradigm of the data shows the effect, or several do and none was chosen.
     """
     paradigm = chosen(effect.name, effect.missing, data, wish, expected=effect.paradigms)
-    table = effect.table(data.scored, paradigm, human=data.human.get(paradigm))
+    table = with_unread(effect.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=effect.against_chance)
     each = None
     if (wish.points or wish.bars == "within") and effect.make is None:
         table, each = _of_people(effect, data, paradigm, table)
@@ -329,7 +330,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         shown=shown(effect, table),
         picture=lambda agents: effect_chart(effect, table, agents, title=title, subtitle=lines(below), bars=wish.bars, yardsticks=wish.yardsticks, each=each),
         looks=looks_of(table),
-        notes=effect.notes(data.scored, paradigm, table),
+        notes=[*effect.notes(data.scored, paradigm, table), *([] if data.scored.accept_unread else untested_cells(table))],
         readouts=data.readouts.get(paradigm, ()),
         further=tuple(further),
         effect=effect,
@@ -361,5 +362,5 @@ def _of_people(effect: Effect, data: Data, paradigm: str, table: pd.DataFrame) -
 
 def shown(effect: Effect, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of an effect's table that a terminal shows."""
-    further = [one for one in (effect.without, *RATES) if one in table.columns]
+    further = [one for one in (effect.without, *RATES, *UNREAD_COLUMNS) if one in table.columns]
     return table[["agent", *effect.by, *_COLUMNS[:-3], *further, *_COLUMNS[-3:]]]

@@ -10,6 +10,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS
+from ..data.unread import testable
 from ..effects.curves import averages
 from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
@@ -30,6 +31,7 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
     human : for each paradigm the name of the published human data that belong to it
     against : the ``agent`` who stands for people; published people when not given
     """
+    scored = testable(scored)
     parts: list[pd.DataFrame] = []
     for effect in EFFECTS:
         for paradigm in effect.applies(scored):

@@ -13,7 +13,8 @@ from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.loading import Data
 from ..data.scoring import plural
 from ..data.style import GROUP_MEANS, listed
-from ..effects.effect import Effect, published_curve, ready
+from ..data.unread import testable
+from ..effects.effect import Effect, published_curve
 from ..effects.registry import EFFECTS
 from ..means.cell_means import Cells, place_of, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
@@ -84,7 +85,7 @@ def from_people(data: Data, paradigm: str, within: Set[Place] | None = None) -> 
     ----------
     within : of the conditions that an answerer and people have, these only; all when not given. Published people who lack one of them are left out.
     """
-    shown, cells, points = _conditions(data, paradigm)
+    shown, cells, points = _conditions(data, paradigm, tested=True)
     people = next((who for who in points if who[1] == PARTICIPANT.name), None)
     differences = {}
     for who, places in points.items():
@@ -133,12 +134,14 @@ def at_common_conditions(data: Data, paradigm: str, differences: Mapping[str, Di
     return CommonConditions(same, " and ".join(words) or _over(effect), shares, from_people(data, paradigm, common))
 
 
-def _conditions(data: Data, paradigm: str) -> tuple[list[Effect], Cells, dict[Any, dict[Place, int]]]:
-    """The effects of right answers that a paradigm shows, and the cells of the first of them for each answerer."""
+def _conditions(data: Data, paradigm: str, *, tested: bool = False) -> tuple[list[Effect], Cells, dict[Any, dict[Place, int]]]:
+    """The effects of right answers that a paradigm shows, and the cells of the first of them for each answerer (``tested``: those that may be tested)."""
     effects = [effect for effect in EFFECTS if effect.value == "correct" and effect.make is None and not effect.by_choice]
     shown = [effect for effect in effects if not effect.missing(data.scored, paradigm)]
     by = shown[0].by if shown else ()
-    cells = unit_means(ready(shown[0], data.scored, paradigm) if shown else data.scored.parts[paradigm], by)
+    part = data.scored.parts[paradigm]
+    part = testable(part, by) if tested else part
+    cells = unit_means(shown[0].prepared(part) if shown else part, by)
     return shown, cells, cells.points(by)
 
 
@@ -159,7 +162,7 @@ def _from_published(data: Data, paradigm: str, shown: Sequence[Effect], people: 
         study, curve = printed
         if within is not None and not within <= set(curve):
             return {}
-        cells = unit_means(ready(effect, data.scored, paradigm), effect.by)
+        cells = unit_means(effect.prepared(testable(data.scored.parts[paradigm], effect.by)), effect.by)
         differences = {}
         for who, places in cells.points(effect.by).items():
             shared = [place for place in places if place in curve and (within is None or place in within)]

@@ -13,6 +13,7 @@ from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import GROUP_MEANS
+from ..data.unread import testable
 from ..effects.curves import averages
 from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
@@ -55,6 +56,7 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
     whom there must be :data:`FEWEST`, and have the spread over a machine's sessions where it took several. Where people's curves may have nothing in common
     (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that of a model may be flat, there is no score.
     """
+    scored = testable(scored)
     rows: list[dict[str, Any]] = []
     people = sorted(set(scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str)))
     for paradigm in scored.parts:

@@ -23,6 +23,7 @@ from ...sessions.record.columns import FURTHER
 from ..data.coding import decoded
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
+from ..data.unread import testable
 from ..effects.effect import published_curve
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
@@ -103,7 +104,7 @@ def scores(
         named, items = (human or {}).get(paradigm) or paradigm, part.items
         for score in SCORES:
             if score.task == named and not has_blocks(items):
-                rows += _rows(score, paradigm, items, against, level)
+                rows += _rows(score, paradigm, testable(part, score.by).items, against, level)
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 

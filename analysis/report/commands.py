@@ -23,6 +23,7 @@ class ReportCommands:
     practice, pilot : whether these rows are used, too
     margins : within which differences count as none, as they were declared
     columns : the names of columns of files in the response table
+    accept_unread : whether answers of which many replies could not be read are tested all the same
     """
 
     data: tuple[str, ...]
@@ -32,6 +33,7 @@ class ReportCommands:
     pilot: bool = False
     margins: tuple[Margin, ...] = ()
     columns: ColumnMap = AS_WRITTEN
+    accept_unread: bool = False
 
     @property
     def margin_options(self) -> list[str]:
@@ -43,7 +45,7 @@ class ReportCommands:
         """The options that select the rows."""
         rules = [] if self.exclude is None else ["--exclude", str(self.exclude)]
         names = [OPTION, self.columns.typed] if self.columns else []
-        return [*rules, *names, *["--practice"] * self.practice, *["--pilot"] * self.pilot]
+        return [*rules, *names, *["--practice"] * self.practice, *["--pilot"] * self.pilot, *["--accept-unread"] * self.accept_unread]
 
     def figure(self, name: str, paradigm: str, file: str, asked: Sequence[str] = ()) -> str:
         """The command for a figure; ``file`` is its name in the report's folder, ``asked`` holds further options."""

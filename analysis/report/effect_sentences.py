@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from ...core.verdicts import VerdictRule
 from ..data.numbers import number
 from ..data.scoring import WHO, Scored
 from ..data.style import listed, of_kinds
+from ..data.unread import testable, withheld_agents
 from ..effects.capacity import UNTOLD, informative_sizes, over_sizes
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
@@ -48,6 +50,10 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
     scored : its answers, in which the ends of lists are looked for also where there is one list length only
     margins : within which differences count as none, as they were declared
     """
+    gone = withheld_agents(scored)
+    if gone:
+        effects = [replace(one, table=one.table[~one.table["agent"].isin(gone)]) for one in effects]
+        scored = testable(scored)
     by_name = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
     for name, contrast in _COSTS:

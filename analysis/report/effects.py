@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..data.numbers import counted, limits, number, p_value, with_sign
 from ..data.style import GROUP_MEANS
+from ..data.unread import UNREAD_COLUMNS
 from ..effects.effect import Effect
 from ..effects.sensitivity import RATES
 from ..figures.effect_figure import ComputedEffect, panel_names
@@ -78,7 +79,7 @@ def _numbers(computed: ComputedEffect, file: str) -> PageTable:
         ("s.e.m.", sem),
         ("95% interval", interval),
         ("chance", lambda row: "" if row["chance"] != row["chance"] else _value(row["chance"], shares)),
-        *[(name.replace("_", " "), lambda row, name=name: percent(row[name])) for name in RATES if name in computed.table.columns],
+        *[(name.replace("_", " "), lambda row, name=name: percent(row[name])) for name in (*RATES, *UNREAD_COLUMNS) if name in computed.table.columns],
         ("n", lambda row: "not published" if row["agent_kind"] == GROUP_MEANS else counted(row["n_units"], row["unit"])),
         words_of("note"),
     ]

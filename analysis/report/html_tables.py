@@ -86,6 +86,8 @@ def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str
                 "sem": percent_points(row["sem"]),
                 "omitted": f"{row['n_omitted']:,}",
                 "invalid": f"{row['n_invalid']:,}",
+                "unread": percent(row.get("unread", math.nan)),
+                "if_guessed": percent(row.get("if_guessed", math.nan)),
                 "intrusions": f"{wrong[row['agent']]:.2f}" if row["agent"] in wrong else "–",
                 "mean": hundred(row["mean"]) or 0,
                 "low": hundred(row["low"]),

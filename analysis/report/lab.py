@@ -18,6 +18,7 @@ from ..data.scoring import plural
 from ..data.sessions import SessionFacts
 from ..data.style import listed
 from ..data.timing import IN_BROWSERS, session_timing, verdict
+from ..data.unread import unread_shares
 from .commands import ReportCommands
 from .folder import Folder
 from .html_tables import PageColumn, PageTable, page_table, words_of
@@ -230,8 +231,18 @@ def _simulated(items: pd.DataFrame) -> list[str]:
 def _unread(items: pd.DataFrame) -> list[str]:
     """Return who gave answers that could not be read, or that were not allowed, more often than now and then."""
     share = items["outcome"].eq("invalid").groupby(items["agent"].astype(str)).mean()
-    many = [f"{name} {100 * value:.0f}%" for name, value in share[share >= UNREAD].sort_values(ascending=False).items()]
+    bounds = {row["agent"]: row for row in _bounds(items)}
+    many = [
+        f"{name} {100 * value:.0f}%" + (f" ({bounds[name]['all_wrong']:.0%} to {bounds[name]['if_guessed']:.0%} right)" if name in bounds else "")
+        for name, value in share[share >= UNREAD].sort_values(ascending=False).items()
+    ]
     return [f"Answers that could not be read, or were not allowed, count as wrong: {_some(many)} of all answers."] if many else []
+
+
+def _bounds(items: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Of everybody whose replies could not be read, the shares of right answers if all unread ones are wrong, or guesses; over all paradigms."""
+    rows = unread_shares(items.assign(paradigm="")).to_dict("records") if len(items) else []
+    return [row for row in rows if row["if_guessed"] == row["if_guessed"]]
 
 
 def _shifted(items: pd.DataFrame) -> list[str]:

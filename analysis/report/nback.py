@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..data.numbers import p_value
 from ..data.scoring import WHO, Scored, has_blocks, plural
+from ..data.unread import WITHHELD
 from ..figures.nback_chart import TITLES
 from ..nback.cells import AVERAGED, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, describe_exceptions, gridded_blocks
@@ -23,13 +24,17 @@ _ENOUGH = 5
 
 @dataclass(frozen=True)
 class NBack:
-    """N-back results of one paradigm: blocks and cells by both sets of rules, and the study's values beside them; apart by the size of the grid."""
+    """N-back results of one paradigm: blocks and cells by both sets of rules, and the study's values beside them; apart by the size of the grid.
+
+    ``accept_unread`` says whether levels at which many replies could not be read are tested all the same.
+    """
 
     blocks: pd.DataFrame
     cells: pd.DataFrame
     published_cells: pd.DataFrame
     study: pd.DataFrame
     grids: tuple[int | None, ...]
+    accept_unread: bool = False
 
 
 def nback_results(scored: Scored, paradigm: str) -> NBack | None:
@@ -52,6 +57,7 @@ def nback_results(scored: Scored, paradigm: str) -> NBack | None:
         published_cells=nback_cells(theirs, over, PUBLISHED, measures=AVERAGED),
         study=pd.concat(study, ignore_index=True) if study else pd.DataFrame(columns=[*WHO, *over, "measure", "mean"]),
         grids=grids,
+        accept_unread=scored.accept_unread,
     )
 
 
@@ -111,6 +117,7 @@ def _tests(results: NBack) -> PageTable:
         part = _of_grid(blocks, grid)
         for agent in dict.fromkeys(ranked(part[["agent", "agent_kind"]].drop_duplicates())["agent"]):
             blocks_of = part[part["agent"] == agent]
+            blocks_of = blocks_of[~blocks_of["n"].isin(_withheld_levels(blocks_of, results.accept_unread))]
             if agent not in units or blocks_of["n"].nunique() < 2 or blocks_of.groupby("n").size().min() < _ENOUGH:
                 continue
             (whole,) = kruskal_wallis(blocks_of, "dprime", WHO).to_dict("records")
@@ -128,6 +135,14 @@ def _tests(results: NBack) -> PageTable:
     )
     columns = ("who", "Kruskal–Wallis", "pairs of N")
     return PageTable("Does d′ differ over N?", caption, columns, tuple(rows), words=columns)
+
+
+def _withheld_levels(blocks: pd.DataFrame, accept_unread: bool) -> list[int]:
+    """The levels of N at which too many replies of an answerer could not be read to test them."""
+    if accept_unread or "n_invalid" not in blocks.columns:
+        return []
+    sums = blocks.groupby("n")[["n_invalid", "n_items"]].sum()
+    return [int(n) for n in sums.index[sums["n_invalid"] > WITHHELD * sums["n_items"]]]
 
 
 def _p(value: float) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ..data.loading import Data
 from ..data.style import of_kinds
+from ..data.unread import UNREAD_COLUMNS, bounds_in_words
 from ..model_vs_human.differences import CommonConditions, Difference
 from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
@@ -179,6 +180,7 @@ def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences:
     interval = between(row["low"], row["high"])
     description = f"{row['agent']}: {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
     description += f", {conditions}" if conditions else ""
+    description += _unread(row, conditions)
     label = percent(row["mean"])
     if mine is not None and known and (row["agent_kind"] != PARTICIPANT.name or all(one.against == mine.against for one in differences.values())):
         limits = f" ({_points(mine.low)} to {_points(mine.high)})" if mine.low == mine.low else ""
@@ -188,6 +190,14 @@ def _line(row: Mapping[Any, Any], people: Mapping[Any, Any] | None, differences:
     return OverviewLine(
         row["agent"], looks[row["agent"]], 100 * row["mean"], _hundred(row["low"]), _hundred(row["high"]), places[0], places[1], places[2], label, description
     )
+
+
+def _unread(row: Mapping[Any, Any], conditions: str) -> str:
+    """What unread replies leave open; their share alone where the mark is over some of the conditions."""
+    if not row.get("unread", 0.0) > 0:
+        return ""
+    bounds = bounds_in_words(row["unread"], row["mean"], row["if_guessed"])
+    return f"; {bounds}" if not conditions else f"; {percent(row['unread'])} of all its replies could not be read"
 
 
 def _published(differences: Mapping[str, Difference], looks: Any, table: pd.DataFrame) -> list[OverviewLine]:
@@ -221,6 +231,7 @@ def _hundred(value: float) -> float | None:
 
 def _table_row(paradigm: str, row: Mapping[Any, Any], difference: Difference | None, mark: float, rest: Mapping[str, Any]) -> dict[str, Any]:
     columns = {"paradigm": paradigm, "agent": row["agent"], "agent_kind": row["agent_kind"], "correct": row["mean"], "low": row["low"], "high": row["high"]}
+    columns |= {name: row[name] for name in UNREAD_COLUMNS if name in row}
     columns |= {**rest, "in_picture": mark, "unit": row["unit"], "n_units": row["n_units"]}
     names = ("against", "value", "low", "high", "share", "people", "over", "note")
     values = [getattr(difference, name) for name in names] if difference is not None else ["", *[math.nan] * 5, "", ""]
@@ -239,6 +250,11 @@ def _table(frame: pd.DataFrame, file: str) -> PageTable:
         words_of("agent", "who"),
         ("correct", lambda row: percent(row["correct"])),
         ("95% interval", lambda row: between(row["low"], row["high"]) or "–"),
+        *[
+            (name.replace("_", " "), lambda row, name=name: "" if row[name] != row[name] else percent(row[name]))
+            for name in UNREAD_COLUMNS
+            if name in frame.columns
+        ],
         ("in the picture", lambda row: f"{percent(row['in_picture'])} {row['conditions']}".strip()),
         ("points from people (95% interval)", difference),
         words_of("against"),

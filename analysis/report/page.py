@@ -51,6 +51,7 @@ class Options:
     watched : the page loads itself again whenever it has been made again
     margins : within which differences count as none, as they were declared
     columns : the names of columns of files in the response table
+    accept_unread : test answers of which many replies could not be read all the same
     """
 
     practice: bool = False
@@ -61,6 +62,7 @@ class Options:
     watched: bool = False
     margins: tuple[Margin, ...] = ()
     columns: ColumnMap = AS_WRITTEN
+    accept_unread: bool = False
 
 
 def compare(
@@ -94,11 +96,28 @@ def compare(
     """
     if not paths:
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
-    data = load(paths, include_practice=options.practice, include_pilot=options.pilot, rules=options.rules, spans_suffice=True, columns=options.columns)
+    data = load(
+        paths,
+        include_practice=options.practice,
+        include_pilot=options.pilot,
+        rules=options.rules,
+        spans_suffice=True,
+        columns=options.columns,
+        accept_unread=options.accept_unread,
+    )
     for caution in data.cautions:
         say(caution)
     folder = folder or Folder(Path(out))
-    commands = ReportCommands(tuple(map(str, paths)), folder.path, options.rules_file, options.practice, options.pilot, options.margins, options.columns)
+    commands = ReportCommands(
+        tuple(map(str, paths)),
+        folder.path,
+        options.rules_file,
+        options.practice,
+        options.pilot,
+        options.margins,
+        options.columns,
+        options.accept_unread,
+    )
     report = folder.path / "report.html"
     try:
         folder.make()

@@ -12,6 +12,7 @@ import pandas as pd
 from ..data.loading import Data
 from ..data.scoring import Scored
 from ..data.style import GROUP_MEANS, Look, same_trials
+from ..data.unread import with_unread, withheld_notes
 from ..effects.curves import intrusions, overall
 from ..effects.effect import sources
 from ..figures.effect_figure import ComputedEffect
@@ -91,7 +92,7 @@ class ParadigmPart:
     headline : sentences: a name, and what is said of it
     instructions, instructions_note : what people and models were told, and how far this holds for all of them; empty where it does
     figures : with their tables
-    overall, lost, intruded : rows of the table of everything together, and whether it has columns for lost answers and for intrusions
+    overall, lost, unread, intruded : rows of the table of everything together, and whether it has columns for lost answers, unread replies and intrusions
     tables : further tables
     model : the mixed-effects model, None where it was not asked for
     warnings, notes : what limits the comparison
@@ -111,6 +112,7 @@ class ParadigmPart:
     overall: list[dict[str, Any]]
     overall_file: str
     lost: bool
+    unread: bool
     intruded: bool
     tables: list[tables.PageTable]
     model: Modelled | None
@@ -126,7 +128,7 @@ def numbers_of(data: Data, paradigm: str, margins: tuple[Margin, ...] = ()) -> N
     figures, absent, failed = compute_figures(data, paradigm, margins)
     return Numbers(
         scored=scored,
-        overall=ranked(overall(scored)),
+        overall=with_unread(ranked(overall(scored))),
         guessed=against_guessing(scored),
         intrusions=intrusions(scored),
         intruded=intrusions(scored, ()),
@@ -160,7 +162,8 @@ def part_of(
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
     if len(numbers.guessed):
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))
-    notes = [*(Remark(text, warning=True) for text in undrawn), *_notes(data, paradigm, numbers), *map(Remark, numbers.failed)]
+    limits = [Remark(text, warning=True) for text in (*undrawn, *withheld_notes(numbers.scored))]
+    notes = [*limits, *_notes(data, paradigm, numbers), *map(Remark, numbers.failed)]
     sizes = numbers.figures.get("set_size")
     sentences = headline(
         total, total.iloc[:0] if sizes is None else sizes.table, numbers.differences, numbers.guessed, numbers.blind, margin_of(numbers.margins, "points")
@@ -184,6 +187,7 @@ def part_of(
         overall=tables.overall_rows(total, numbers.intruded, looks),
         overall_file=overall_file,
         lost=bool(total["n_omitted"].sum() + total["n_invalid"].sum()),
+        unread="unread" in total.columns,
         intruded=bool(len(numbers.intruded)),
         tables=details,
         model=None if models is False else modelled(data, paradigm, stem, folder, commands, always=models is True),

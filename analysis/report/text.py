@@ -15,6 +15,7 @@ from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored, plural
 from ..data.sessions import ONE_SITTING, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
+from ..data.unread import bounds_in_words
 from ..effects.evidence import guessing_notes, tally
 from ..means.bootstrap import FEW
 from ..model_vs_human.differences import Difference
@@ -112,7 +113,7 @@ def headline(
         if roles[row["agent_kind"]] == "yardstick":
             yardsticks.append(f"{row['agent']} {percent(row['mean'])}")
             continue
-        text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "")
+        text = f" got {percent(row['mean'])} right" + (f" (95% interval {interval})" if interval else "") + _unread(row)
         text += verdicts[row["agent"]].sentence if row["agent"] in verdicts else ""
         text += _fall(by_set_size[by_set_size["agent"] == row["agent"]])
         sentences.append((row["agent"], text + _from_people(differences.get(row["agent"]), margin) + "."))
@@ -126,6 +127,12 @@ def headline(
     if yardsticks:
         sentences.append(("", f"For comparison: {', '.join(yardsticks)}."))
     return sentences
+
+
+def _unread(row: Mapping[Any, Any]) -> str:
+    """What unread replies leave open, to follow a share in a sentence; empty where there are none."""
+    share = row.get("unread", 0.0)
+    return f" ({bounds_in_words(share, row['mean'], row['if_guessed'])})" if share > 0 else ""
 
 
 def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) -> str:

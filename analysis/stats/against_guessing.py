@@ -30,6 +30,7 @@ from ..data.coding import decoded
 from ..data.numbers import number, p_value
 from ..data.scoring import Scored
 from ..data.style import of_kinds
+from ..data.unread import testable
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
 from .corrections import holm
 from .signal_detection import SIDES, detection
@@ -114,7 +115,7 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
         :data:`COLUMNS`, a row for each answerer that is not a yardstick and whose chance is recorded. ``share``, ``chance`` and ``blind`` are means over units;
         ``verdict`` is ``above``, ``below`` or ``not told apart``, by Holm's p of sensitivity where there is one, else of the share.
     """
-    items = scored.items
+    items = testable(scored).items
     items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
     signal = _signal(items)
     rows = []

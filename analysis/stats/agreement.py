@@ -29,6 +29,7 @@ from ...core.verdicts import VerdictRule
 from ..data.coding import groups
 from ..data.scoring import Scored, plural
 from ..data.style import GROUP_MEANS
+from ..data.unread import testable
 from ..means.bootstrap import LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
 from ..means.cell_means import place_of
 
@@ -128,7 +129,8 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
         :data:`KAPPA_COLUMNS`; pairs without a common trial are not in it.
     """
     rows: list[dict[str, Any]] = []
-    items = scored.items[scored.items["trial_id"] != ""]
+    tested = testable(scored).items
+    items = tested[tested["trial_id"] != ""]
     for paradigm, shared_items in items.groupby("paradigm", sort=True, observed=True):
         answers = _Answers(shared_items)
         names = sorted(set(answers.agents))

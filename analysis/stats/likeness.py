@@ -18,6 +18,7 @@ from ...core.agent_kinds import kind_named
 from ...core.errors import SpanLabError
 from ..data.columns import plain_name
 from ..data.scoring import WHO, Scored
+from ..data.unread import testable
 from ..effects.conditions import question_of
 from ..means.cell_means import Cells, place_of, together, unit_means
 from ..means.contrasts import Apart, Contrast, contrast_of
@@ -47,6 +48,7 @@ def likeness(part: Scored, paradigm: str, by: str, margins: Sequence[Margin] = (
         :data:`COLUMNS` (shares from 0 to 1), and where a margin was declared :data:`.margins.MARGIN_COLUMNS`
     """
     names, called = ((by,) if by else ()), plain_name(by).replace("_", " ")
+    part = testable(part, names)
     cells = unit_means(part, names)
     tables = [judged(_table(_places(cells, names), _of_means(cells), cells, "correct", called), margin_of(margins, "points"))]
     sensitive = _detected(part, paradigm, names)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from ...core.registry import nearest
 from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored, plural
 from ..data.style import listed, of_kinds, same_trials
+from ..data.unread import testable, withheld_notes
 from ..means.bootstrap import FEW
 from .laplace import Fit, FitError, Laplace, fit
 
@@ -169,10 +170,11 @@ def _notes_on_fit(cells: Cells, fitted: Fit) -> list[str]:
 
 def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: Sequence[str] = ()) -> Cells:
     """Sort the answers of one paradigm into cells of agent and condition, with the random effects that the data can separate, and columns ``beside``."""
-    items = scored.items[scored.items["paradigm"] == paradigm]
+    part = scored.parts.get(paradigm, replace(scored, items=scored.items.iloc[:0]))
     notes: list[str] = []
-    items = _competitors(items, notes).reset_index(drop=True)
-    column = _conditions(items, by, notes)
+    column = _conditions(_competitors(part.items, []).reset_index(drop=True), by, notes)
+    items = _competitors(testable(part, (column,) if column else ()).items, notes).reset_index(drop=True)
+    notes += withheld_notes(part, (column,) if column else ())
     items = items.assign(condition=_values(items[column]) if column else "")
     known = items["condition"].notna()
     if not known.all():

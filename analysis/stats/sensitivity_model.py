@@ -78,7 +78,8 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
     except SpanLabError as error:
         return SensitivityModel(None, ("", ""), False, None, f"{error}.")
     rows = of.of_words(part, {words[0]}, {words[1]}).items
-    sorted_cells = sort_cells(Scored(rows.assign(correct=rows["signal_response"]), part.intrusions, ()), paradigm, by, beside=("signal",))
+    said = Scored(rows.assign(correct=rows["signal_response"]), part.intrusions, (), accept_unread=part.accept_unread)
+    sorted_cells = sort_cells(said, paradigm, by, beside=("signal",))
     components = {name: sorted_cells.items[name].to_numpy() for name in sorted_cells.components}
     if "participant" in components:
         person = components["participant"]

@@ -24,6 +24,9 @@ DATA_HELP = "sessions, folders full of sessions, or response tables (.parquet, .
 DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DATA...")]
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
 PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
+AcceptUnreadOption = Annotated[
+    bool, typer.Option("--accept-unread", help="test and compare also sessions and cells of which more than 20% of the replies could not be read")
+]
 MarginOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -76,6 +79,7 @@ def figure(
     columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    accept_unread: AcceptUnreadOption = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
@@ -96,6 +100,7 @@ def figure(
     )
     sheet = sheet_for(width, theme, title, letters, dpi)
     loaded = _load_for(declared, data, columns, practice, pilot, exclude, workers, scheduler, people)
+    loaded = replace(loaded, scored=replace(loaded.scored, accept_unread=accept_unread))
     caution(loaded)
     drawn = declared.draw(loaded, wish)
     if output is None:
@@ -120,6 +125,7 @@ def scores(
     columns: MapOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    accept_unread: AcceptUnreadOption = False,
 ) -> None:
     """Score how far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
     from ...analysis.model_vs_human.comparison import ceilings, distances
@@ -130,6 +136,7 @@ def scores(
     from ...analysis.stats.agreement import MOST_ANSWERERS, error_consistency, pairs_left_out
 
     loaded = _load(data, columns, practice, pilot, exclude)
+    loaded = replace(loaded, scored=replace(loaded.scored, accept_unread=accept_unread))
     caution(loaded)
     table = table_of(loaded.scored, human=loaded.human, against=against)
     if len(table):
@@ -217,8 +224,10 @@ def _write(table: pd.DataFrame, output: Path) -> None:
 
 
 def caution(data: Data) -> None:
-    """Print what looks like a mistake in the data to the error stream."""
-    for text in data.cautions:
+    """Print what looks like a mistake in the data, and whose replies could not be read, to the error stream."""
+    from ...analysis.data.unread import unread_notes, withheld_notes
+
+    for text in (*data.cautions, *unread_notes(data.scored), *withheld_notes(data.scored)):
         print(f"NOTE {text}", file=sys.stderr)
 
 

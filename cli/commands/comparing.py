@@ -12,7 +12,7 @@ import typer
 
 from ...api import read_rules
 from ..options import ExcludeOption
-from .analysing import DataArgument, MapOption, MarginOption, PilotOption, PracticeOption
+from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption
 
 if TYPE_CHECKING:
     from ...analysis.report.page import Options
@@ -29,6 +29,7 @@ def compare(
     margin: MarginOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    accept_unread: AcceptUnreadOption = False,
     watch: Annotated[bool, typer.Option("--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself")] = False,
     every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
 ) -> None:
@@ -38,7 +39,9 @@ def compare(
     from ...analysis.stats.margins import read_margins
 
     rules, margins, names = read_rules(exclude), read_margins(margin or ()), read_map(columns or ())
-    options = Options(practice=practice, pilot=pilot, rules=rules, rules_file=exclude, models=models, margins=margins, columns=names)
+    options = Options(
+        practice=practice, pilot=pilot, rules=rules, rules_file=exclude, models=models, margins=margins, columns=names, accept_unread=accept_unread
+    )
     if watch:
         _watch(data, output, options, every)
     else:

@@ -11,7 +11,7 @@ import typer
 from ...api import read_rules
 from ...core.errors import SpanLabError
 from ..options import ExcludeOption
-from .analysing import DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
+from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption, caution
 from .listing import print_table
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 #: Kinds with more contrasts than these are in the files only.
 _SHOWN = 15
-_TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliability", "random", "notes")
+_TABLES = ("terms", "contrasts", "sensitivity", "likeness", "guessing", "reliability", "unread", "random", "notes")
 #: Tables that are written where they have rows.
-_SOMETIMES = ("sensitivity", "likeness", "reliability")
+_SOMETIMES = ("sensitivity", "likeness", "reliability", "unread")
 
 
 def stats(
@@ -45,10 +45,12 @@ def stats(
     ] = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    accept_unread: AcceptUnreadOption = False,
 ) -> None:
     """Test who answers better, and where: agents and conditions in a mixed-effects logistic model of each paradigm, with contrasts and corrected p values."""
     from ...analysis.data.column_map import read_map
     from ...analysis.data.loading import load
+    from ...analysis.data.unread import unread_shares
     from ...analysis.stats.against_guessing import against_guessing
     from ...analysis.stats.equivalence import reliability
     from ...analysis.stats.likeness import likeness
@@ -60,7 +62,7 @@ def stats(
     from ...core.registry import nearest
 
     margins = read_margins(margin or ())
-    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns or ()))
+    loaded = load(data, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns or ()), accept_unread=accept_unread)
     for problem in loaded.problems:
         print(problem, file=sys.stderr)
     caution(loaded)
@@ -86,6 +88,7 @@ def stats(
         results["likeness"] = likeness(scored.parts[name], name, model.cells.by, margins)
         notes = [*([model.problem] if model.problem else []), *model.notes, *([sensitivity.problem] if sensitivity.cells and sensitivity.problem else [])]
         results["notes"] = _notes(notes)
+        results["unread"] = unread_shares(scored.parts[name].items)
         _print(name, model, results, notes)
         if r is not None and len(model.cells.table):
             print(*write_r(model.cells, r), *write_r_of_sensitivity(sensitivity, r), "", sep="\n")
@@ -108,6 +111,7 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
 
     if not len(model.cells.table):
         print(f"{name}: no model", *notes, "", sep="\n")
+        _print_unread(results["unread"])
         return
     print(f"{name}: {model.cells.formula}\n")
     cells = model.cells.table.to_dict("records")
@@ -116,6 +120,7 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
         [(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}") for row in cells],
     )
     print()
+    _print_unread(results["unread"])
     if len(results["terms"]):
         rows = [
             (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in results["terms"].to_dict("records")
@@ -153,6 +158,19 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
         print_table(("random effect", "levels", "SD (log odds)"), rows)
         print()
     print(*notes, "", sep="\n")
+
+
+def _print_unread(unread: pd.DataFrame) -> None:
+    """Whose replies could not be read, and what that leaves open."""
+    if not len(unread):
+        return
+    print("Replies that could not be read (they count as wrong)\n")
+    rows = []
+    for row in unread.to_dict("records"):
+        upper = f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-"
+        rows.append((row["agent"], f"{row['n']:,}", f"{row['unread']:.1%}", f"{row['all_wrong']:.1%}", upper))
+    print_table(("agent", "answers", "unread", "right if all are wrong", "right if they are guesses"), rows)
+    print()
 
 
 def _print_sensitivity(table: pd.DataFrame) -> None:

@@ -85,7 +85,10 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     text = dashed(text)
     if negated(text, frozenset({blank})) or OR.search(text):
         return None
-    text = _without_line_numbers(text).translate(_DRESS)
+    text = with_gaps(_without_line_numbers(text), labels, blank)
+    if text is None:
+        return None
+    text = text.translate(_DRESS)
     runs = _runs(text, labels, blank)
     if len(runs) == 1 and runs[0].whole:
         return runs[0].values if take in (None, len(runs[0].values)) else None
@@ -94,6 +97,44 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     if not sequences and take == 1 and len(runs) == 1 and all(label.isdigit() for label in labels):
         return runs[0].values
     return sequences[0] if len(set(sequences)) == 1 and take in (None, len(sequences[0])) else None
+
+
+#: How models write an item that they leave open.
+_GAP = re.compile(r"[\[(<]?(?:_+|\?+|\*|-+|\.{2,}|…|x|n/a|none|null|nil|missing|unknown|skip(?:ped)?|idk|don't know|blank)[\])>]?", re.IGNORECASE)
+_PIECE = re.compile(r"[\[(<]?(?:don't know|[^\s,;|→>]+)")
+
+
+def with_gaps(text: str, labels: Sequence[str], blank: str) -> str | None:
+    """A text in which an item that is left open stands as ``blank``; None where there is one and none may be.
+
+    A line of nothing but symbols and gaps is one, also after a colon; a dash is a gap where spaces or commas are around it.
+    """
+    known = {label.casefold() for label in labels} | {"and", "then"}
+    lines = []
+    for line in text.split("\n"):
+        start, colon, rest = line.partition(":")
+        if not colon or re.search(r"[A-Za-zé]{3}", start) is None:
+            start, colon, rest = "", "", line
+        bare = rest.strip().strip("*`\"'.") if not rest.strip().startswith(("*", "_")) or rest.strip().startswith("**") else rest.strip()
+        pieces = _PIECE.findall(bare.replace("-_-", " _ ").replace("-?-", " ? "))
+        gaps = [piece.casefold() not in known and _GAP.fullmatch(piece) is not None for piece in pieces]
+        symbols = sum(piece.casefold() in known or (len(piece) > 1 and set(piece.casefold()) <= known) for piece in pieces)
+        if (
+            any(gaps)
+            and symbols >= 1
+            and all(gap or piece.casefold().strip(".") in known or _parts(piece, known) for piece, gap in zip(pieces, gaps, strict=True))
+        ):
+            if not blank:
+                return None
+            lines.append(start + colon + " " + " ".join(blank if gap else piece for piece, gap in zip(pieces, gaps, strict=True)))
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _parts(piece: str, known: set[str]) -> bool:
+    """Whether a piece is several symbols with dashes between them."""
+    return all(part in known for part in piece.casefold().split("-"))
 
 
 def _without_line_numbers(text: str) -> str:

@@ -102,6 +102,8 @@ class _Content(TypedDict):
     completion_tokens: NotRequired[int | None]
     reasoning_tokens: NotRequired[int | None]
     cached_tokens: NotRequired[int | None]
+    cache_write_tokens: NotRequired[int]
+    cache_write_1h_tokens: NotRequired[int]
     waited_ms: NotRequired[float]
     faults: NotRequired[list[str]]
     first_logprobs: NotRequired[dict[str, float] | None]

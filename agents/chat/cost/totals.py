@@ -18,6 +18,8 @@ from ..transport.batch_store import BatchStore
 _MILLION = 1_000_000
 #: what requests in a batch cost, as a share of the usual price, where nothing else is said
 BATCH_SHARE = 0.5
+#: What providers charge for tokens that are written to a cache, as multiples of other input tokens: kept for five minutes, and for an hour.
+_SHORT_WRITE, _LONG_WRITE = 1.25, 2.0
 
 
 class Prices(BaseModel):
@@ -32,6 +34,18 @@ class Prices(BaseModel):
         ge=0,
         allow_inf_nan=False,
         description="price of a million input tokens that the server had cached; the price of other input tokens if not given",
+    )
+    cache_write: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="price of a million input tokens that are written to the server's cache; 1.25 times the price of other input tokens if not given",
+    )
+    cache_write_1h: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="the same of tokens that are kept for an hour; twice the price of other input tokens if not given",
     )
     batch: float | None = Field(
         default=None, ge=0, le=1, allow_inf_nan=False, description="price of requests in a batch, as a share of the usual price; half of it if not given"
@@ -59,10 +73,20 @@ class Prices(BaseModel):
         """The share of the usual price that requests in a batch cost."""
         return BATCH_SHARE if self.batch is None else self.batch
 
-    def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-        """What so many tokens cost; ``cached_tokens`` are among the ``prompt_tokens``."""
+    def cost(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0, written: tuple[int, int] = (0, 0)) -> float:
+        """What so many tokens cost; ``cached_tokens``, and those ``written`` to the cache (all, and for an hour), are among the ``prompt_tokens``."""
         cached = 0 if self.cached_input is None else min(cached_tokens, prompt_tokens)
-        return ((prompt_tokens - cached) * self.input + cached * (self.cached_input or 0.0) + completion_tokens * self.output) / _MILLION
+        longer = written[1]
+        shorter = written[0] - longer
+        short_price = _SHORT_WRITE * self.input if self.cache_write is None else self.cache_write
+        long_price = _LONG_WRITE * self.input if self.cache_write_1h is None else self.cache_write_1h
+        plain = prompt_tokens - cached - shorter - longer
+        read = plain * self.input + cached * (self.cached_input or 0.0) + shorter * short_price + longer * long_price
+        return (read + completion_tokens * self.output) / _MILLION
+
+
+#: Counts of tokens that were written to a cache; they are in accounts only where there are any.
+_WRITES = ("cache_write_tokens", "cache_write_1h_tokens")
 
 
 @dataclass
@@ -100,6 +124,8 @@ class Totals:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
     uncounted: int = 0
     lost_uncounted: int = 0
     dearest: tuple[int, int] = (0, 0)
@@ -139,7 +165,7 @@ class Totals:
             self._add(taken)
 
     def _add(self, taken: Taken) -> None:
-        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"):
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", *_WRITES):
             setattr(self, name, getattr(self, name) + (getattr(taken, name) or 0))
 
     def cost(self, prices: Prices | None) -> float | None:
@@ -147,7 +173,9 @@ class Totals:
         if prices is None:
             return None
         read, written, cached = (getattr(self.batched_tokens, name) or 0 for name in ("prompt_tokens", "completion_tokens", "cached_tokens"))
-        at_once = prices.cost(self.prompt_tokens - read, self.completion_tokens - written, self.cached_tokens - cached)
+        at_once = prices.cost(
+            self.prompt_tokens - read, self.completion_tokens - written, self.cached_tokens - cached, (self.cache_write_tokens, self.cache_write_1h_tokens)
+        )
         return at_once + prices.batch_share * prices.cost(read, written)
 
     def cost_at_most(self, prices: Prices | None) -> float | None:
@@ -212,6 +240,7 @@ def summary(totals: Totals, prices: Prices | None) -> dict[str, Any]:
     counted = ("requests", "replies", "cached", "refused", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
     return {
         **{name: getattr(totals, name) for name in counted},
+        **{name: getattr(totals, name) for name in _WRITES if getattr(totals, name)},
         "without_token_counts": totals.uncounted,
         "retries": dict(sorted(totals.faults.items())),
         "paid_twice_at_most": totals.lost,

@@ -16,7 +16,9 @@ from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, 
 from ..messages import Reply
 from ..settings import ChatSettings
 from .constrained import loosely, read_constrained
+from .plain import TOKENS as _TOKENS
 from .plain import names_position, plain
+from .stated import as_stated, json_answer, json_object, unfinished, unnumbered
 
 #: How an answer was read: the reply was the answer and nothing else; its first character counted; it was found within the reply; the reply was JSON of the
 #: form that was asked for; another model has read it; or there is no answer in it.
@@ -213,7 +215,12 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
     """The answer within a text: in the place where it was asked for, else wherever it is clear that it is the answer, and the only one."""
     if reasoning == "none" and len(text) > LONGEST:
         return None
-    text = plain(text[-LONGEST:] if reasoning == "before" else text[:LONGEST], kind)
+    if (found := json_object(text)) is not None:
+        return json_answer(found, kind)
+    text = text[-LONGEST:] if reasoning == "before" else text[:LONGEST]
+    if (stated := _stated(kind, _TOKENS.sub(" ", text), reasoning)) is None:
+        return None
+    text = plain(stated, kind)
     anywhere = _sole([kind.parse(text), *_marked(kind, text)])
     lines = [line for line in text.split("\n") if line.strip()]
     if reasoning == "none" or not lines:
@@ -224,6 +231,19 @@ def _tolerant(kind: ResponseKind, text: str, reasoning: str) -> Answer | None:
     # Reasons may name one answer alone, without giving it.
     clear = not kind.written_answers() or anywhere in (_bare(kind, text), _head(kind, lines[0]), *_marked(kind, text))
     return anywhere if clear else None
+
+
+def _stated(kind: ResponseKind, text: str, reasoning: str) -> str | None:
+    """A reply in the words of the question: all of it, or beside reasons the line where the answer was asked for; None where that line says nothing."""
+    if reasoning == "none":
+        return as_stated(text, kind)
+    lines = (unnumbered(text) if kind.written_answers() else text).rstrip().split("\n")
+    at = -1 if reasoning == "before" else next((number for number, line in enumerate(lines) if line.strip()), 0)
+    line = lines[at]
+    if reasoning == "before" and unfinished(line, kind.written_answers()) != line:
+        return None
+    lines[at] = as_stated(line, kind)
+    return None if line.strip() and not lines[at].strip() else "\n".join(lines)
 
 
 def _marked(kind: ResponseKind, text: str) -> list[Answer | None]:

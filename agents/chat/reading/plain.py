@@ -17,7 +17,7 @@ _CJK = "\u3040-\u30ff\u3400-\u9fff"
 _BESIDE_CJK = re.compile(rf"(?<=[{_CJK}])(?=[0-9A-Za-z\-])|(?<=[0-9A-Za-z\-])(?=[{_CJK}])")
 _STOPS = str.maketrans({"。": ".", "、": ",", "「": '"', "」": '"', "¿": " ", "¡": " "})
 #: tokens of chat templates that some servers leave in a reply
-_TOKENS = re.compile(r"<\|[a-z_ ]{2,30}\|>|</?s>|<(?:eos|end_of_turn|bos)>|\[/?INST\]")
+TOKENS = re.compile(r"<\|[a-z_ ]{2,30}\|>|</?s>|<(?:eos|end_of_turn|bos)>|\[/?INST\]")
 
 _WORD = r"(?<![^\W_])(?:{})(?![^\W_])"
 #: what asks for something, in five languages
@@ -114,7 +114,7 @@ def plain(text: str, kind: ResponseKind) -> str:
     labels = kind.written_answers()
     if all(unicodedata.normalize("NFKC", label) == label for label in labels):
         text = unicodedata.normalize("NFKC", text)
-    text = _BESIDE_CJK.sub(" ", _TOKENS.sub(" ", text).translate(_STOPS))
+    text = _BESIDE_CJK.sub(" ", TOKENS.sub(" ", text).translate(_STOPS))
     text = re.sub(r"[^\S\n]+", " ", text)
     if not labels:
         return _cells(text)

@@ -332,6 +332,10 @@ class Client:
         outgoing = Outgoing(
             self._model, tuple(message.sent() for message in request.messages), request.options, request.conversation, filled_headers(self._further)
         )
+        try:
+            self._hook.check_options(outgoing.options)
+        except EndpointError as error:
+            return Fault("server", error)  # it has not left
         started = self._clock()
         departing.leaves()
         try:
@@ -343,7 +347,8 @@ class Client:
         except EndpointError as error:
             if error.status is not None or not error.begun:
                 departing.heard()
-            told = EndpointError(self._endpoint.redact(str(error)), error.permanent, error.status, error.of_request, error.filtered)
+            said = str(error) if tries == 1 else str(error).replace("at the first try", f"in {tries} tries")
+            told = EndpointError(self._endpoint.redact(said), error.permanent, error.status, error.of_request, error.filtered)
             if error.status is None:
                 return Fault("server" if self._hook.endpoint is None else "connection", told, begun=error.begun, taken=error.taken)
             fault = self._answers.of_status(told, error.status, error.wait_s)

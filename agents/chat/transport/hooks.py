@@ -51,6 +51,9 @@ class SendHook(ABC):
     def check(self) -> None:
         """Raise a ``SpanLabError`` where something is missing that it needs; asked before a session."""
 
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise an ``EndpointError`` for options of a request that cannot be sent; asked before a session, and before each request leaves."""
+
     @abstractmethod
     async def send(self, request: Outgoing) -> Reply:
         """The reply to a request: its ``content``, and whatever else is known of it; ``latency_ms`` is measured around this."""

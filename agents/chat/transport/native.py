@@ -50,6 +50,10 @@ class NativeHook(SendHook):
         need(self.extra, self.package, self.interface)
         _ = self._served.public, self._served.key()
 
+    @override
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        self.arguments(Outgoing("", (), options, ""))
+
     def _client(self) -> Any:
         """The client of the running event loop."""
         loop = asyncio.get_running_loop()
@@ -73,8 +77,33 @@ class NativeHook(SendHook):
             fault = EndpointError(f"{self.name} answered, but not as {self.interface} does; is the address right?", permanent=False)
             fault.begun = True
         else:
-            return self.read(answer, request.model)
+            return self._checked(answer, request.model)
         raise fault  # outside of the except blocks: the client's errors hold the request, whose headers hold the key
+
+    def _checked(self, answer: Any, model: str) -> Reply:
+        """What came as a reply, or the error that came in place of one with status 200."""
+        told = answer if isinstance(answer, Mapping) else getattr(answer, "model_extra", None) or {}
+        error = getattr(answer, "error", None) or told.get("error")
+        if error is not None and not self.has_error(answer):
+            fields = error if isinstance(error, Mapping) else {"message": str(error)}
+            said, code = str(fields.get("message") or error), str(fields.get("type") or fields.get("code") or "")
+            status = 429 if "rate_limit" in code else 529 if "overloaded" in code else 400 if code.startswith("invalid") else 500
+            fault = explain_status(self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code)
+            fault.begun = True
+            raise fault
+        try:
+            return self.read(answer, model)
+        except EndpointError:
+            raise
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
+            why = self._served.redact(f"{type(error).__name__}: {error}")
+            fault = EndpointError(f"{self.name} answered with status 200, but not as {self.interface} does ({why}); is the address right?", permanent=False)
+            fault.begun = True
+        raise fault
+
+    def has_error(self, answer: Any) -> bool:
+        """Whether :meth:`read` explains an error in an answer itself."""
+        return False
 
     def filtered(self, why: str, taken: Taken | None) -> EndpointError:
         """A reply that a filter has taken away."""
@@ -193,7 +222,14 @@ class AnthropicHook(NativeHook):
         if usage is not None:
             written, kept = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
             # what it counts as read leaves out what was written to its cache or read from there
-            taken = Taken(prompt_tokens=(usage.input_tokens or 0) + written + kept, completion_tokens=usage.output_tokens, cached_tokens=kept or None)
+            longer = getattr(getattr(usage, "cache_creation", None), "ephemeral_1h_input_tokens", None) or 0
+            taken = Taken(
+                prompt_tokens=(usage.input_tokens or 0) + written + kept,
+                completion_tokens=usage.output_tokens,
+                cached_tokens=kept or None,
+                cache_write_tokens=written or None,
+                cache_write_1h_tokens=min(longer, written) or None,
+            )
         if answer.stop_reason == "refusal":
             details = answer.stop_details
             raise self.filtered(f"refusal{'' if details is None or not details.category else f': {details.category}'}", taken)
@@ -251,6 +287,10 @@ class ResponsesHook(NativeHook):
         return await client.responses.create(**arguments)
 
     @override
+    def has_error(self, answer: Any) -> bool:
+        return hasattr(answer, "status") and getattr(answer, "output", None) is not None
+
+    @override
     def read(self, answer: Any, model: str) -> Reply:
         usage = answer.usage
         taken = Taken()
@@ -265,6 +305,11 @@ class ResponsesHook(NativeHook):
         incomplete = None if answer.incomplete_details is None else answer.incomplete_details.reason
         if incomplete == "content_filter":
             raise self.filtered("content_filter", taken)
+        if answer.status in ("queued", "in_progress"):
+            queued = f"{self.name} put the request in a queue in place of a reply (status {answer.status}): it has to be asked again"
+            fault = EndpointError(queued, permanent=False)
+            fault.begun, fault.taken = True, taken if usage is not None else None
+            raise fault
         if answer.error is not None or answer.status in ("failed", "cancelled"):
             code, said = ("", f"the response is {answer.status}") if answer.error is None else (str(answer.error.code), str(answer.error.message))
             status = 429 if "rate_limit" in code else 400 if code.startswith(("invalid", "image", "unsupported", "empty")) else 500

@@ -169,7 +169,7 @@ def unread(table: pd.DataFrame, many: int) -> list[str]:
 
 def test_a_share_of_unread_answers_is_named(read_by: pd.DataFrame) -> None:
     assert UNREAD == 0.05
-    assert unread(read_by, 5) == ["Answers that could not be read, or were not allowed, count as wrong: chat:model 5% of all answers."]
+    assert unread(read_by, 5) == ["Answers that could not be read, or were not allowed, count as wrong: chat:model 5% (57% to 58% right) of all answers."]
 
 
 def test_an_unread_answer_now_and_then_is_not_mentioned(read_by: pd.DataFrame) -> None:

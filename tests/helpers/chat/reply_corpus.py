@@ -28,6 +28,12 @@ KINDS: Mapping[str, ResponseKind] = {
     "angle": Continuous.model_validate({"feature": "orientation", "tolerance": 20}),
     "digits": TypedText.model_validate({"characters": "digits", "most": 6}),
     "sure": Rating.model_validate({"from": 1, "to": 6, "labels": {"1": "I was guessing", "6": "absolutely sure"}}),
+    "yesno": Choice.model_validate({"options": ["yes", "no"]}),
+    "truth": Choice.model_validate({"options": ["true", "false"]}),
+    "wheel": Continuous.model_validate({"feature": "colour", "tolerance": 20}),
+    "span5": SerialOrder.model_validate({"options": ["1", "2", "3", "4", "5", "6", "7", "8", "9"], "take": 5}),
+    "letters5": SerialOrder.model_validate({"options": [*"FHJKLNPQRSTY"], "take": 5, "repeats": True}),
+    "blocks4": SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 4, "repeats": False}),
     "order": SerialOrder.model_validate({"options": 9, "layout": "3x3", "take": 3}),
 }
 
@@ -54,7 +60,7 @@ class Judged:
 
 
 def judged(half: str) -> list[Judged]:
-    """What the tolerant rule reads in a half of the replies: ``worked_on`` or ``held_out``."""
+    """What the tolerant rule reads in a part of the replies: ``worked_on``, ``held_out`` (looked at since) or ``unseen``."""
     found = []
     for line in (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines():
         kind, reasoning, answer, text = json.loads(line)

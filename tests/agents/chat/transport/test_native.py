@@ -7,13 +7,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from chat_servers import Answer, Request, Tap, listening
 from forged_truth import forge_sessions
 
-from spanlab.agents.chat import ChatAgent, ChatSettings
+from spanlab.agents.chat import ChatAgent, ChatSettings, EndpointError, Reply
+from spanlab.agents.chat.cost.totals import Prices, Totals, summary
 from spanlab.agents.chat.transport.endpoint import Endpoint
 from spanlab.agents.chat.transport.native import native_hook
 from spanlab.agents.registry import make_agent
@@ -225,6 +227,46 @@ def test_what_the_interface_lacks_is_told_before_anything_is_sent(server: Server
         with pytest.raises(SpanLabError, match="cache_control is for Anthropic's own interface"):
             take(tmp_path, server, {"cache_control": "5m"})
     assert not server.tap.requests
+
+
+@pytest.mark.parametrize("settings", [{"seed": 1}, {"max_tokens": None}])
+def test_no_session_begins_with_settings_that_the_interface_lacks(server: Server, tmp_path: Path, settings: dict[str, Any]) -> None:
+    if server.api == "responses" and "max_tokens" in settings:
+        pytest.skip("Responses needs no max_tokens")
+    with pytest.raises(SpanLabError):
+        take(tmp_path, server, settings)
+    assert not list(tmp_path.rglob("session.json"))
+
+
+def test_a_request_in_a_queue_is_no_reply(server: Server) -> None:
+    hook = native_hook(server.api, Endpoint("http://127.0.0.1:9", key_variable=None, provider="gone"))
+    assert hook is not None
+    if server.api == "responses":
+        queued = SimpleNamespace(usage=None, incomplete_details=None, error=None, status="queued", output=[])
+        with pytest.raises(EndpointError, match="put the request in a queue"):
+            hook._checked(queued, "x")
+
+
+def test_an_error_with_status_200_is_explained(server: Server) -> None:
+    hook = native_hook(server.api, Endpoint("http://127.0.0.1:9", key_variable=None, provider="gone"))
+    assert hook is not None
+    answer = SimpleNamespace(model_extra={"error": {"type": "overloaded_error", "message": "try later"}}, usage=None, content=None)
+    with pytest.raises(EndpointError, match="an error in place of a reply: try later") as caught:
+        hook._checked(answer, "x")
+    assert caught.value.begun
+    with pytest.raises(EndpointError, match="answered with status 200, but not as"):
+        hook._checked(SimpleNamespace(), "x")
+
+
+def test_tokens_written_to_a_cache_cost_more() -> None:
+    totals = Totals()
+    totals.add(Reply(content="1", latency_ms=0, prompt_tokens=1000, completion_tokens=10, cached_tokens=200, cache_write_tokens=700, cache_write_1h_tokens=300))
+    prices = Prices(input=1, output=2, cached_input=0.1)
+    assert totals.cost(prices) == pytest.approx((100 + 200 * 0.1 + 400 * 1.25 + 300 * 2 + 10 * 2) / 1e6)
+    stated = Prices(input=1, output=2, cached_input=0.1, cache_write=1.5, cache_write_1h=3)
+    assert totals.cost(stated) == pytest.approx((100 + 200 * 0.1 + 400 * 1.5 + 300 * 3 + 10 * 2) / 1e6)
+    assert summary(totals, prices)["cache_write_tokens"] == 700
+    assert "cache_write_tokens" not in Reply(content="1", latency_ms=0).model_dump()
 
 
 def refused(status: int, kind: str, said: str, **headers: str) -> Answer:

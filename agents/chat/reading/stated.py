@@ -1,0 +1,289 @@
+"""What a reply states, in the words of the question: JSON, corrections, opposites and the talk around an answer, put into the form that a reader expects.
+
+Models write the same answer in many forms: ``{"answer": "8", "confidence": 0.9}``, *It's 3. No wait, 8.*, *The arrays are identical.* Each function here brings
+one form back to the allowed answers, or takes away what is none. Nothing is guessed: what stays unclear stays so for the reader.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from ....paradigms import Answer, ResponseKind
+from ....paradigms.responses import Cells, Choice, Continuous, Rating, SerialOrder, TypedText
+from ....paradigms.responses.sequence import BLANK
+from ....paradigms.responses.wording import with_gaps
+
+#: Keys under which models put the answer in a JSON object of their own, the first one that is there.
+_KEYS = ("answer", "final_answer", "response", "result", "choice", "prediction", "antwort", "réponse", "respuesta", "答案")
+_KEYS_OF_KIND: Mapping[type[ResponseKind], tuple[str, ...]] = {
+    Choice: ("position", "option", "selection", "match", "label", "word"),
+    Rating: ("rating", "confidence", "score", "value"),
+    Continuous: ("colour", "color", "orientation", "angle", "degrees", "number", "value"),
+    SerialOrder: ("sequence", "order", "items", "digits", "letters", "recall", "positions", "places"),
+    Cells: ("cells", "squares", "positions"),
+    TypedText: ("digits", "text", "word"),
+}
+#: What takes back what was said before it, and what says that something was meant.
+_CORRECTION = re.compile(
+    r"(?:[.,;:!?—–]|\.\.\.|…|-)\s*"
+    r"(?:no,? wait|wait,? no|wait|actually|scratch that|correction|oops|sorry,?(?: i (?:meant|mean))?|i (?:mean|meant)|or rather|rather|"
+    r"nein,? moment|moment,? nein|korrektur|non,? attends|perdón|不对)(?:,? (?:that is|that's|it is|it's|it should be|i meant|the answer is))?[,:.!]*\s+",
+    re.IGNORECASE,
+)
+_DANGLING = re.compile(r"(?<![^\W_])(?:is|are|was|were|the|a|an|and|or|of|to|in|with|at|has|have|it|but|that|which|because|then)\Z", re.IGNORECASE)
+_NUMBERED = re.compile(r"^ *(\d{1,2})[.)] +(?=[A-Za-z])", re.MULTILINE)
+_MEANT = re.compile(r"\A\W*(?:i (?:meant|mean)|sorry,? i (?:meant|mean)|sorry,? i made a mistake[:,.]?|correction)[ :,]+", re.IGNORECASE)
+_CONTRAST = re.compile(r"(?:,|;)? (?:and )?not (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?=\W*(?:\Z|[.,;]))", re.IGNORECASE)
+_NOT_BUT = re.compile(
+    r"\bnot (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the |position |place |option )?)", re.IGNORECASE
+)
+#: Talk about the task instead of an answer.
+_TALK = re.compile(
+    r"\b(?:problem|worry|worries|no need|no idea|no information|not sure|i understand|understood|ready|let's|let us|let me know|of course|go ahead|continue|"
+    r"begin|start|memori[sz]ed?|will remember|take your time|happy to|looking forward|noted|instructions?|no digits|no list|depends|i will (?:check|judge))\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.](?=\d)[^.!?\n]*)*(?:[.!?\n]+|\Z)")
+_HEDGE = re.compile(
+    r"\A\W*(?:(?:hmm|well|okay|ok|so|sure)[,.]? )?(?:(?:i(?: would|'d)? (?:think|believe|guess|suppose|say)|"
+    r"(?:my (?:best )?(?:guess|answer|choice) (?:is|would be))|"
+    r"probably|likely|it's|it is|it was)[,:]? ?(?:(?:that )?(?:it'?s|it is|it was|the answer is) )?)",
+    re.IGNORECASE,
+)
+#: The part of a display of which a sentence may speak instead of the whole.
+_PART = re.compile(
+    r"\A\W*(?:all |only |both |each |every )?(?:the )?(?:first|second|third|fourth|last|top|bottom|middle|upper|lower|other|\d+(?:st|nd|rd|th))? ?"
+    r"(?:bars?|rows?|columns?|lines?|cells?|items?|colou?rs?|lengths?)(?: \d+(?:(?:,| and| to|-) ?\d+)*)? "
+    r"(?:is|are|was|were|has|have|looks?|seems?|stays?|remains?)\b",
+    re.IGNORECASE,
+)
+_ALL = re.compile(r"\A\W*(?:all|both|each|every)\b", re.IGNORECASE)
+_NOT = r"(?:not|n['’]t|never)(?: (?:at all|the|a|quite|exactly|completely|entirely|perfectly|really|both))*"
+#: Of two answers that are opposites, other words for each; what is denied first.
+_OPPOSITES: Mapping[frozenset[str], tuple[tuple[str, str], ...]] = {
+    frozenset({"same", "different"}): (
+        (rf"\b(?:is|are|was|were|do|does|look|have|has)?(?: )?{_NOT} (?:same|identical|alike|equal|match(?:ing)?)\b", "different"),
+        (rf"\b(?:\w+ )?{_NOT} (?:different|differ|changed?)\b|\bnothing (?:has |was )?(?:changed|different)\b|\bno (?:changes?|differences?)\b", "same"),
+        (r"\b(?:exactly |completely )?(?:identical|alike)\b", "same"),
+        (r"\bdiffers?\b", "different"),
+    ),
+    frozenset({"symmetric", "asymmetric"}): (
+        (rf"\b(?:is|are|was)?(?: )?{_NOT} symmetric(?:al)?\b|\bnot (?:a )?mirror (?:image|symmetric)\b", "asymmetric"),
+        (rf"\b(?:is|are|was)?(?: )?{_NOT} asymmetric(?:al)?\b", "symmetric"),
+    ),
+    frozenset({"true", "false"}): (
+        (rf"\b(?:is|was)?(?: )?{_NOT} (?:true|correct|right)\b", "false"),
+        (rf"\b(?:is|was)?(?: )?{_NOT} (?:false|incorrect|wrong)\b", "true"),
+        (r"\b(?:incorrect|wrong)\b", "false"),
+        (r"[^.!?\n;]*(?:=|≠)[^.!?\n;]*?(?=(?:,? so|,? therefore|→|;|\.|\n|\Z))", " "),
+    ),
+}
+_PLACE = r"(?:places?|positions?|circles?|squares?|locations?|outlines?|items?|box(?:es)?|bars?)"
+#: Numbers in a reply on a scale that say where something was, and not what.
+_WHERE = re.compile(
+    rf"\(?\b(?:at |in |of |for |from )?(?:the )?{_PLACE} ?(?:at |in |no\.? ?|number |nr\.? ?)?(?:{_PLACE} )?#?\d+(?: (?:clockwise|from the top))?\)?:?"
+    rf"|\bat \d+(?= is thick)|\brgb\([^)]*\)|\bcolou?r \d+ is \d+ degrees\b[^.]*|\b(?:colour|color) 0 is\b[^.]*",
+    re.IGNORECASE,
+)
+_VERBS = (
+    "matches|holds|shows|contains|looks|seems|corresponds|appears|remains|fits|equals|starts|begins|comes|does|gives|goes|differs|always|perhaps|plus|degrees|"
+    "degs|grados|degrés|this|stays|belongs|wins|makes|suits|across|besides|likes|is|was|has"
+)
+#: A number before a plural counts things.
+_COUNT = re.compile(
+    rf"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s\b", re.I
+)
+_SEVERAL = re.compile(r"\b(?:positions|places|cells|options|boxes|blocks|numbers) \d+(?:, \d+)*,? (?:and|or|&) \d+", re.IGNORECASE)
+_CALLED = re.compile(r"\b(?:option|box|choice|answer option) (?:no\.? |number )?#?(?=\d)", re.IGNORECASE)
+_INTERJECTION = re.compile(r"(?:\A|(?<=[.!?] ))\W{0,5}(?:no|yes|okay|ok|hmm|well|right),\s+", re.IGNORECASE)
+_BACKWARDS = re.compile(
+    r"(?:revers\w*|backwards?|opposite(?: order)?|umgekehrt\w*|rückwärts|à l'envers|ordre inverse|orden inverso|al revés|倒序|反向|相反)"
+    r"[^\d\n]*?(?=[\s:*]*[A-Z0-9_?]\b)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\([^()]{1,200}\)")
+_OF_ITEMS = re.compile(
+    r"\b(?:blocks?|places?|positions?|squares?|numbers?|digits?|letters?|first|then|next|finally|lastly|again|followed by)\b,?:?", re.IGNORECASE
+)
+
+
+def as_stated(text: str, kind: ResponseKind) -> str:
+    """A reply in the words of the question, without what takes itself back and without talk about the task."""
+    text = _corrected(unnumbered(text) if kind.written_answers() else text)
+    text = unfinished(text, kind.written_answers())
+    if isinstance(kind, SerialOrder):
+        return _sequence(text, kind)
+    if isinstance(kind, Continuous):
+        return _SEVERAL.sub(" ", _COUNT.sub(" ", _WHERE.sub(" ", _INTERJECTION.sub("", text))))
+    if isinstance(kind, TypedText):
+        bare = text.strip(" .*`\"'")
+        joined = re.fullmatch(r"\d(?:[ ,\-]+\d)+", bare)
+        return re.sub(r"[ ,\-]", "", bare) if joined and kind.characters == "digits" else _COUNT.sub(" ", text)
+    labels = kind.written_answers()
+    if not labels:
+        return text
+    if isinstance(kind, Rating):
+        return _COUNT.sub(" ", text)
+    if all(label.isdigit() for label in labels):
+        return _position(text)
+    return _label(text, labels)
+
+
+def _corrected(text: str) -> str:
+    """What is left of a reply that takes back what it said."""
+    ends = [match.end() for match in _CORRECTION.finditer(text)]
+    return _MEANT.sub("", text[ends[-1] :] if ends and text[ends[-1] :].strip() else text)
+
+
+def unfinished(text: str, labels: tuple[str, ...]) -> str:
+    """A text without its last sentence, if that breaks off."""
+    last = re.search(r"[^.!?\n]*\Z", text.rstrip())
+    dangling = _DANGLING.search(text.rstrip())
+    if last is None or dangling is None or dangling[0].lower() in {label.lower() for label in labels}:
+        return text
+    return text.rstrip()[: last.start()]
+
+
+def unnumbered(text: str) -> str:
+    """Sentences without the numbers of their lines, where these run from 1."""
+    numbers = [match[1] for match in _NUMBERED.finditer(text)]
+    return _NUMBERED.sub("", text) if len(numbers) > 1 and numbers == [str(at) for at in range(1, len(numbers) + 1)] else text
+
+
+def _position(text: str) -> str:
+    text = _COUNT.sub(" ", _SEVERAL.sub(" ", _CALLED.sub("", text)))
+    text = re.sub(_CONTRAST.pattern.replace("{label}", r"\d+"), "", text, flags=re.IGNORECASE)
+    text = re.sub(_NOT_BUT.pattern.replace("{label}", r"\d+"), "", text, flags=re.IGNORECASE)
+    return _HEDGE.sub("", _INTERJECTION.sub("", text)) if re.fullmatch(r"\W*\d+\W*", _HEDGE.sub("", text)) else _INTERJECTION.sub("", text)
+
+
+@lru_cache(maxsize=256)
+def _forms(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """How an answer ends a reply as its conclusion, and how a bare one is written."""
+    sign = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    dressed = rf"[*_`'\"“”(\[ ]*(?P<label>{sign})[*_`'\"“”)\].!✓✅ ]*"
+    return (
+        re.compile(rf"(?:(?:\bso|\btherefore|\bhence|\bthus|:|→|=>|—|–|\balso|\bdonc)\s*(?:it is |it's |the answer is )?)(?<![\w]){dressed}\Z", re.IGNORECASE),
+        re.compile(dressed, re.IGNORECASE),
+    )
+
+
+def _label(text: str, labels: tuple[str, ...]) -> str:
+    """A text with words for answers: in other words, at its end as a conclusion, or after a hedge; without sentences that say something else."""
+    concluded, bare = _forms(labels)
+    hedged = _HEDGE.sub("", text, count=1)
+    if hedged != text and (match := bare.fullmatch(hedged.strip())):
+        return match["label"]
+    lowered = frozenset(label.lower() for label in labels)
+    if lowered == {"yes", "no"}:
+        return _yes_or_no(text, concluded)
+    if len(lowered) == 2 and (end := concluded.search(text.rstrip())) and not text.rstrip().endswith("?"):
+        before = text.rstrip()[: end.start()].rsplit("\n", 1)[-1]
+        if not re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, labels))})(?!\w)", before, re.IGNORECASE):
+            return end["label"]
+    kept = _SENTENCE.findall(text)
+    if lowered in _OPPOSITES:
+        kept = [
+            _in_words(sentence, _OPPOSITES[lowered]) for sentence in kept if not _PART.match(sentence) or _ALL.match(sentence) or re.search(r"\bso\b", sentence)
+        ]
+    text = "".join(kept)
+    if lowered == {"left", "right"}:
+        text = re.sub(_NOT_BUT.pattern.replace("{label}", "(?:left|right)"), "", text, flags=re.IGNORECASE)
+    return text
+
+
+def _in_words(sentence: str, words: tuple[tuple[str, str], ...]) -> str:
+    for pattern, label in words:
+        sentence = re.sub(pattern, f" {label} " if label.strip() else label, sentence, flags=re.IGNORECASE)
+    return sentence
+
+
+def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
+    """The word with which a reply begins where a statement about the question follows, or with which it ends as a conclusion."""
+    kept = "".join(sentence for sentence in _SENTENCE.findall(text) if not sentence.strip().endswith("?"))
+    head = re.match(r"\W*(yes|no)\b(?=\W*(?:[,.!:;\n—–-]|\Z))", kept, re.IGNORECASE)
+    end = concluded.search(kept.rstrip())
+    if head is None:
+        return end["label"] if end is not None and not _TALK.search(kept) else "".join(one for one in _SENTENCE.findall(kept) if not _TALK.search(one))
+    rest = kept[head.end() :]
+    if _TALK.search(rest) or re.search(r"\b(?:please|could you|can you|show me)\b", rest, re.IGNORECASE):
+        return ""
+    if end is not None and end["label"].lower() != head[1].lower():
+        return ""
+    other = {"yes": "no", "no": "yes"}[head[1].lower()]
+    stands = re.search(rf"(?:\A|[\n.;:,]|\band|\bor) *[*_`'\"]*{other}\b(?! (?:digit|other|doubt|such|one))", rest, re.IGNORECASE)
+    return "" if stands else head[1]
+
+
+def _sequence(text: str, kind: SerialOrder) -> str:
+    """The part of a reply that gives a sequence: without asides, a line of its own, or what follows a word that says that the order is reversed."""
+    gapped = with_gaps(text, kind.labels, BLANK if kind.unknown else "")
+    if gapped is None:
+        return ""
+    outside = _ASIDE.sub(lambda aside: " " if re.search(r"[A-Za-z]{2}", aside[0]) else aside[0], gapped)
+    text = outside if re.search(r"\w", outside) else gapped
+    known = {label.casefold() for label in kind.labels} | {BLANK, "and"}
+    lines = [re.findall(r"[^\W_]+", line.casefold()) for line in text.split("\n")]
+    bare = [at for at, words in enumerate(lines) if len(words) > 1 and {*words} <= known]
+    if len(bare) == 1 and len(list(filter(None, lines))) > 1:
+        return text.split("\n")[bare[0]]
+    reversed_at = [match.end() for match in _BACKWARDS.finditer(text)]
+    if reversed_at and re.search(r"\w", text[reversed_at[-1] :]):
+        text = text[reversed_at[-1] :]
+    return _OF_ITEMS.sub(" ", text)
+
+
+# -- JSON ------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that a reply is, in a fence or not; None where it is none, or gives a key twice."""
+    inner = text.strip()
+    fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", inner, re.DOTALL)
+    inner = fenced[1] if fenced else inner
+    if not inner.startswith("{"):
+        return None
+    try:
+        found = json.loads(inner, strict=False, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)
+
+
+def json_text(found: Mapping[str, Any], kind: ResponseKind) -> str:
+    """What a JSON object gives as its answer, as text; empty where it gives none."""
+    by_name = {str(key).strip().lower(): value for key, value in found.items()}
+    names = (*_KEYS, *next((keys for of, keys in _KEYS_OF_KIND.items() if isinstance(kind, of)), ()))
+    key = next((name for name in names if name in by_name), None)
+    return "" if key is None else _written(by_name[key], kind)
+
+
+def _written(value: Any, kind: ResponseKind) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int):
+        return str(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    if isinstance(value, list):
+        if isinstance(kind, Cells):
+            return "; ".join(",".join(map(str, one)) if isinstance(one, list) else str(one) for one in value)
+        if isinstance(kind, SerialOrder) and all(one is None or isinstance(one, str | int) for one in value):
+            return " ".join("blank" if one is None else str(one) for one in value)
+        return "; ".join(map(str, value))
+    return ""
+
+
+def json_answer(found: Mapping[str, Any], kind: ResponseKind) -> Answer | None:
+    """The answer that a JSON object gives."""
+    return kind.parse(json_text(found, kind))

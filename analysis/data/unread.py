@@ -1,0 +1,232 @@
+"""Replies that could not be read: their share, what it leaves open about accuracy, and which answers they keep out of tests.
+
+A reply in which no answer could be read says nothing about memory: it may have been cut off, or be in another form than
+was asked for. It counts as wrong, which is the lower bound of the share of right answers; the upper bound takes each
+such reply as a guess. Where many replies are unread, the two are far apart, and a test would be of the format and not of
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.agent_kinds import AgentKind, kind_named
+from ...core.verdicts import VerdictRule
+from .scoring import Scored, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Above this share of unread replies, it is said wherever the answers are used.
+NOTED = 0.05
+#: Above this share in a cell or a session, there is no test and no comparison with it.
+WITHHELD = 0.20
+#: What :func:`with_unread` adds to a table of means.
+UNREAD_COLUMNS = ("unread", "if_guessed")
+
+VERDICTS = (
+    VerdictRule(
+        name="comparisons are withheld",
+        says=("No test of …, and no comparison with …: … of its replies could not be read",),
+        rests_on="the share of replies that could not be read in each session, and in each cell of agent and condition, of chat models",
+        says_no_when="the share is 20% or less in every session and every cell, or --accept-unread is given",
+        tests=(
+            "tests/analysis/test_unread.py::test_a_session_that_was_hardly_read_is_in_no_test",
+            "tests/analysis/test_unread.py::test_a_fifth_of_unread_replies_is_still_tested",
+        ),
+    ),
+)
+
+
+def _replies(kind: AgentKind) -> bool:
+    return kind.converses or kind.role == "script"
+
+
+def unread_rows(items: pd.DataFrame) -> np.ndarray:
+    """Which scored items are replies of chat models that could not be read."""
+    if "outcome" not in items.columns or "agent_kind" not in items.columns:
+        return np.zeros(len(items), bool)
+    kinds = items["agent_kind"]
+    talking = kinds.isin([name for name in kinds.unique() if _replies(kind_named(str(name)))])
+    return (items["outcome"].eq("invalid") & talking).to_numpy(bool)
+
+
+def testable(scored: Scored, by: Sequence[str] = ()) -> Scored:  # noqa: PT028 - it is no test
+    """Return the answers that may be tested: without sessions and cells of which more than :data:`WITHHELD` could not be read.
+
+    Parameters
+    ----------
+    by : columns of conditions; a cell is an agent in one of them, or an agent in all where there are none
+    """
+    if scored.accept_unread:
+        return scored
+    known = scored.known.get(("testable", *by))
+    if known is None:
+        out = _withheld_rows(scored.items, by)
+        known = replace(scored, items=scored.items[~out].reset_index(drop=True)) if out.any() else scored
+        scored.known["testable", *by] = known
+    return known
+
+
+def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
+    """Which rows belong to a session or cell of which too many replies could not be read."""
+    unread = unread_rows(items)
+    out = np.zeros(len(items), bool)
+    if not unread.any():
+        return out
+    for columns in (["paradigm", "agent", "session"], ["paradigm", "agent", *(name for name in by if name in items.columns)]):
+        keys = [items[name].astype(str) for name in columns]
+        share = items.assign(_unread=unread.astype(float)).groupby(keys, sort=False)["_unread"].transform("mean")
+        out |= (share > WITHHELD).to_numpy()
+    return out
+
+
+def withheld_agents(scored: Scored) -> frozenset[str]:
+    """Who is in no test of these answers of one paradigm: too many of an agent's replies could not be read."""
+    if scored.accept_unread or not len(scored.items):
+        return frozenset()
+    shares = unread_shares(scored.items)
+    return frozenset(shares.loc[shares["unread"] > WITHHELD, "agent"])
+
+
+def withheld_cells(cells: Any) -> frozenset[int]:
+    """Which of some cells (:class:`.Cells`) belong to no test: too many replies could not be read in them, or in all cells of their agent."""
+    kinds, agents = (cells.keys[name].astype(str).to_numpy() for name in ("agent_kind", "agent"))
+    talking = np.array([_replies(kind_named(kind)) for kind in kinds], bool)
+    unread, items = (np.where(talking, np.asarray(cells.counts[name], float), 0.0) for name in ("n_invalid", "n_items"))
+    if not unread.any():
+        return frozenset()
+    of_agent = {agent: (unread[agents == agent].sum(), items[agents == agent].sum()) for agent in set(agents[talking])}
+    many = {agent for agent, (lost, n) in of_agent.items() if lost > WITHHELD * n}
+    return frozenset(int(at) for at in np.flatnonzero(unread > WITHHELD * items)) | {at for at, agent in enumerate(agents) if agent in many}
+
+
+def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """The share of unread replies of each agent of each paradigm, and what it leaves open.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``paradigm``, ``agent``, the columns ``by``, ``n`` (answers), ``n_unread``, ``unread`` (share), ``all_wrong`` and ``if_guessed`` (shares of right
+        answers if every unread reply is wrong, or a guess); only agents with unread replies.
+    """
+    unread = unread_rows(items)
+    chance = items["chance"].to_numpy(float) if "chance" in items.columns else np.full(len(items), np.nan)
+    work = items[["paradigm", "agent", *by]].astype({"paradigm": str, "agent": str})
+    work = work.assign(n_unread=unread, right=items["correct"].to_numpy(float), guessed=np.where(unread, chance, items["correct"].to_numpy(float)))
+    grouped = work.groupby(["paradigm", "agent", *by], sort=True, observed=True)
+    table = grouped.agg(n=("right", "size"), n_unread=("n_unread", "sum"), all_wrong=("right", "mean"), if_guessed=("guessed", _mean)).reset_index()
+    table.insert(len(by) + 4, "unread", table["n_unread"] / table["n"])
+    return table[table["n_unread"] > 0].reset_index(drop=True)
+
+
+def _mean(values: pd.Series) -> float:
+    """A mean that is unknown where one value is."""
+    return float(values.to_numpy(float).mean())
+
+
+def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
+    """A table of means with :data:`UNREAD_COLUMNS` where replies could not be read: their share, and the mean if they were guesses. Others are unchanged.
+
+    ``shares`` says whether the means are shares of right answers; of other means nothing is known of guesses.
+    """
+    if not {"agent_kind", "n_items", "n_invalid", "mean", "chance"} <= {*table.columns} or UNREAD_COLUMNS[0] in table.columns:
+        return table
+    talking = np.array([_replies(kind_named(str(kind))) for kind in table["agent_kind"]], bool)
+    share = (table["n_invalid"].astype(float) / table["n_items"].astype(float)).to_numpy()
+    share = np.where(talking, share, np.nan)
+    if not (share > 0).any():
+        return table
+    table = table.copy()
+    at = list(table.columns).index("n_invalid") + 1
+    table.insert(at, "unread", share)
+    if shares:
+        table.insert(at + 1, "if_guessed", np.where(talking, table["mean"].astype(float) + share * table["chance"].astype(float), np.nan))
+    return table
+
+
+def unread_caption(table: pd.DataFrame) -> str:
+    """What the caption of a figure says of unread replies, from a table of :func:`with_unread`; empty where there are none."""
+    if "unread" not in table.columns:
+        return ""
+    rows = table[table["unread"] > 0]
+    parts = []
+    for agent, cells in rows.groupby(rows["agent"].astype(str), sort=True):
+        every = table[table["agent"].astype(str) == agent]
+        share = float(every["n_invalid"].sum() / every["n_items"].sum())
+        raised = (cells["if_guessed"].astype(float) - cells["mean"].astype(float)).max() if "if_guessed" in cells.columns else np.nan
+        upper = f"; as guesses, up to {100 * raised:.0f} points more" if raised == raised else ""
+        parts.append(f"{agent} {share:.0%} (at most {float(cells['unread'].max()):.0%} in a cell{upper})")
+    if len(parts) > _MOST_NAMED:
+        parts = [*parts[:_MOST_NAMED], f"and {len(parts) - _MOST_NAMED} more"]
+    return f" Replies that could not be read count as wrong: {', '.join(parts)}."
+
+
+def untested_cells(table: pd.DataFrame) -> list[str]:
+    """Which answerers of a table of :func:`with_unread` have points in no slope and no difference, a sentence for each."""
+    if "unread" not in table.columns:
+        return []
+    many = table[table["unread"] > WITHHELD]
+    return [
+        f"{agent}: {plural(len(cells), 'point')} in no slope, difference or test: more than {WITHHELD:.0%} of the replies there could not be read."
+        for agent, cells in many.groupby(many["agent"].astype(str), sort=True)
+    ]
+
+
+def bounds_in_words(share: float, all_wrong: float, if_guessed: float) -> str:
+    """What unread replies leave open: ``39% of its replies could not be read: 12% right if all of them are wrong, 20% if they are guesses``."""
+    upper = f", {if_guessed:.0%} if they are guesses" if if_guessed == if_guessed else ""
+    return f"{share:.0%} of its replies could not be read: {all_wrong:.0%} right if all of them are wrong{upper}"
+
+
+def unread_notes(scored: Scored) -> list[str]:
+    """Whose replies could not be read more often than now and then (above :data:`NOTED`), with bounds, a sentence for each agent and paradigm."""
+    table = unread_shares(scored.items) if len(scored.items) else None
+    if table is None:
+        return []
+    rows = [row for row in table.to_dict("records") if row["unread"] > NOTED]
+    return [f"{row['paradigm']}: {row['agent']}: {bounds_in_words(row['unread'], row['all_wrong'], row['if_guessed'])}." for row in rows]
+
+
+def withheld_notes(scored: Scored, by: Sequence[str] = ()) -> list[str]:
+    """What is in no test and no comparison, and how to have it all the same; nothing where everything is tested."""
+    if scored.accept_unread or not len(scored.items):
+        return []
+    items, unread = scored.items, unread_rows(scored.items)
+    if not unread.any():
+        return []
+    notes: list[str] = []
+    work = items.assign(_unread=unread.astype(float))
+    gone: set[tuple[Any, ...]] = set()
+    for row in _over(work, ["paradigm", "agent"]):
+        gone.add((row["paradigm"], row["agent"]))
+        notes.append(_withheld(f"{row['agent']} in {row['paradigm']}", row["_unread"]))
+    for row in _over(work, ["paradigm", "agent", "session"]):
+        if (row["paradigm"], row["agent"]) not in gone:
+            notes.append(_withheld(f"session {row['session']} of {row['agent']}", row["_unread"]))
+    conditions = [name for name in by if name in items.columns]
+    cells = [row for row in _over(work, ["paradigm", "agent", *conditions]) if (row["paradigm"], row["agent"]) not in gone] if conditions else []
+    for row in cells[:_MOST_CELLS]:
+        where = ", ".join(f"{name.removeprefix('factor_')} {row[name]}" for name in conditions)
+        notes.append(_withheld(f"{row['agent']} at {where} in {row['paradigm']}", row["_unread"]))
+    if len(cells) > _MOST_CELLS:
+        notes.append(f"… and {plural(len(cells) - _MOST_CELLS, 'further cell')}.")
+    return notes
+
+
+_MOST_CELLS = 6
+_MOST_NAMED = 6
+
+
+def _over(work: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
+    texts = work.assign(**{name: work[name].astype(str) for name in columns})
+    shares = texts.groupby(list(columns), sort=True)["_unread"].mean().reset_index()
+    return [{str(name): value for name, value in row.items()} for row in shares[shares["_unread"] > WITHHELD].to_dict("records")]
+
+
+def _withheld(what: str, share: float) -> str:
+    return f"No test of {what}, and no comparison with it: {share:.0%} of its replies could not be read (--accept-unread tests it all the same)."
