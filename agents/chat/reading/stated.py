@@ -182,8 +182,9 @@ def _label(text: str, labels: tuple[str, ...]) -> str:
     if lowered == {"yes", "no"}:
         return _yes_or_no(text, concluded)
     if len(lowered) == 2 and (end := concluded.search(text.rstrip())) and not text.rstrip().endswith("?"):
-        before = text.rstrip()[: end.start()].rsplit("\n", 1)[-1]
-        if not re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, labels))})(?!\w)", before, re.IGNORECASE):
+        before = text.rstrip()[: end.start()]
+        denied = re.search(r"\b(?:answer|response|choice|result)\b[^.\n]*(?:\bnot\b|n['’]t\b|\bnever\b)[^.\n]*\Z", before, re.IGNORECASE)
+        if not denied and not re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, labels))})(?!\w)", before, re.IGNORECASE):
             return end["label"]
     kept = _SENTENCE.findall(text)
     if lowered in _OPPOSITES:
@@ -207,6 +208,8 @@ def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
     kept = "".join(sentence for sentence in _SENTENCE.findall(text) if not sentence.strip().endswith("?"))
     head = re.match(r"\W*(yes|no)\b(?=\W*(?:[,.!:;\n—–-]|\Z))", kept, re.IGNORECASE)
     end = concluded.search(kept.rstrip())
+    if head is None and end is not None and re.search(rf":\W*(?!{end['label']})(?:yes|no)\b", kept[: end.start()], re.IGNORECASE):
+        return ""
     if head is None:
         return end["label"] if end is not None and not _TALK.search(kept) else "".join(one for one in _SENTENCE.findall(kept) if not _TALK.search(one))
     rest = kept[head.end() :]

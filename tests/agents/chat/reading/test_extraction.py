@@ -18,7 +18,7 @@ from spanlab.agents.chat.messages import Reply
 from spanlab.agents.chat.reading.extraction import Reading, check_extraction, read, split_reasoning
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Answer, ResponseKind, compile_trial, list_paradigms, load_paradigm
-from spanlab.paradigms.responses import Cells, Choice, Rating
+from spanlab.paradigms.responses import Cells, Choice, Rating, SerialOrder
 
 PARADIGMS = list_paradigms()
 MATCH = Choice.model_validate({"options": ["m", "-"]})
@@ -29,6 +29,8 @@ TWELVE = Choice.model_validate({"options": 12})
 SEVEN = Rating.model_validate({"from": 1, "to": 7, "labels": {"1": "guessed", "7": "sure"}})
 TWO_CELLS = Cells.model_validate({"grid": 10, "take": 2})
 WHERE = ("none", "before", "after")
+#: Of these, the denial of one is the other.
+OPPOSITES = ({"same", "different"}, {"symmetric", "asymmetric"}, {"true", "false"})
 
 #: What well-meaning models put around an answer.
 DRESSES = (
@@ -142,11 +144,28 @@ def test_two_answers_and_denied_ones_are_none(name: str, data: st.DataObject) ->
     other = kind.guess(np.random.RandomState(data.draw(st.integers(0, 100))))
     assume(other != answer)
     one, two = kind.write(answer), kind.write(other)
-    for reply in (f"{one} or {two}", f"Answer: {one} or {two}", f"not {one}", f"The answer is not {one}.", f"It isn't {one}", f"{one}?? {two}??"):
+    denied = () if {one, two} in OPPOSITES else (f"not {one}", f"The answer is not {one}.", f"It isn't {one}")
+    for reply in (f"{one} or {two}", f"Answer: {one} or {two}", *denied, f"{one}?? {two}??"):
         for where in WHERE:
             assert value_of(kind, reply, reasoning=where) is None, (where, reply)
     assert value_of(kind, f"Answer: {one}\nAnswer: {two}") is None
     assert value_of(kind, f"{one}\nI looked again.\nFinal answer: {two}", reasoning="after") is None
+
+
+@pytest.mark.parametrize(("one", "other"), [tuple(sorted(pair)) for pair in OPPOSITES])
+def test_of_opposites_the_denial_of_one_is_the_other(one: str, other: str) -> None:
+    kind = Choice.model_validate({"options": [one, other]})
+    assert value_of(kind, f"It is not {one}.") == other
+    assert value_of(kind, f"It isn't {other}.") == one
+    assert value_of(kind, f"Answer: {one}\nAnswer: {other}") is None
+
+
+@pytest.mark.parametrize("gap", ["_", "?", "[blank]", "unknown", "..."])
+def test_a_gap_in_a_list_shifts_nothing(gap: str) -> None:
+    kind = SerialOrder.model_validate({"options": 9, "take": 5})
+    assert value_of(kind, f"7 5 {gap} 2 3") == (6, 4, None, 1, 2)
+    assert value_of(kind.model_copy(update={"unknown": False}), f"7 5 {gap} 2 3") is None
+    assert value_of(kind.model_copy(update={"take": 4}), f"7 5 {gap} 2 3") is None
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=5, unique=True), st.data())
@@ -193,7 +212,7 @@ def test_signs_and_letters(reply: str, answer: str | None) -> None:
         *((SIDES, text, None) for text in ("top-left", "left/right", "copyright", "left: 3, right: 4", "not left", "the opposite of left", "le\ufffdft")),
         (SAME, "same, not different", "same"),
         *((SAME, text, "different") for text in ("They are different.", "Different: one square has changed", "different (one changed)")),
-        *((SAME, text, None) for text in ("same-different", "Same? Different?", "It is not the same", "samedifferent", "sameness")),
+        *((SAME, text, None) for text in ("same-different", "Same? Different?", "samedifferent", "sameness")),
         *((TWO_CELLS, text, (3, 61)) for text in ("(1, 4), (7, 2)", "[[1,4],[7,2]]", "1,4\n7,2", "- 1,4\n- 7,2", "1. 1,4\n2. 7,2", "R1C4 and R7C2")),
         *((TWO_CELLS, text, (3, 61)) for text in ("(row 1, column 4); (row 7, column 2)", "column 4, row 1; column 2, row 7", "The cells were 1,4 and 7,2.")),
         *((TWO_CELLS, text, None) for text in ("", "1, 4, 7", "1,4", "1,4; 1,4", "0,1; 2,3", "1,4; 7,11", "14; 72", "1,4 or 7,2", "-1,4; 7,2", "1.5,2; 3,4")),
