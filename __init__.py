@@ -12,14 +12,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from spanlab.core.doors import door
+from spanlab.core.doors import door, with_others
 from spanlab.core.version import __version__ as __version__
 
-__getattr__, __dir__, __all__ = door("spanlab", __file__)
+__getattr__, __dir__, __all__ = with_others(door("spanlab", __file__), "spanlab.python")
 
 
 def _draw_in_notebooks() -> None:
-    """Where IPython runs: a trial that stands alone at the end of a cell is drawn as its timeline."""
+    """Where IPython runs: a trial at the end of a cell is drawn as its timeline, and a session as its first curve."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None:
 
@@ -32,7 +32,13 @@ def _draw_in_notebooks() -> None:
             trial_picture(trial).save(file, format="PNG")
             return file.getvalue()
 
+        def session(result: Any) -> str:
+            from spanlab.api import session_page
+
+            return session_page(result)
+
         shell.display_formatter.formatters["image/png"].for_type_by_name("spanlab.paradigms.trial", "Trial", timeline)
+        shell.display_formatter.formatters["text/html"].for_type_by_name("spanlab.sessions.result", "SessionResult", session)
 
 
 _draw_in_notebooks()

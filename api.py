@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from typing_extensions import TypeIs
 
 from .core.errors import SpanLabError
 from .core.json_values import as_levels
@@ -21,6 +24,7 @@ from .core.json_values import as_levels
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    import torch
 
     from .agents.base import Agent
     from .agents.network.training.run import TrainingResult
@@ -56,8 +60,10 @@ def _for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
 @_for_python
 def replay(
     paradigm: str | None = None,
-    agent: str | Agent = "",
+    agent: str | Agent | torch.nn.Module = "",
     *,
+    logits: str | Sequence[int] | None = None,
+    frames: Mapping[str, Any] | None = None,
     trials: int | None = None,
     seed: int | None = None,
     levels: Levels | None = None,
@@ -83,7 +89,10 @@ def replay(
     Parameters
     ----------
     paradigm : name in the library, or a YAML file; not needed with ``like`` or ``trials_from``
-    agent : who takes the trials: a name such as ``ideal``, ``network:laptop`` or ``chat:MODEL@PROVIDER``, or an agent of your own
+    agent : who takes the trials: a name such as ``ideal``, ``network:laptop`` or ``chat:MODEL@PROVIDER``, an agent of your own, or a torch module from frames
+        (trials, steps, 3, 32, 32) to logits (trials, steps, outputs)
+    logits : of a torch module: which of its outputs are those of the paradigm's head, such as ``"0-8"``; the first ones when not given
+    frames : of a torch module: how frames are given to it, such as ``{"colour": "grey"}``
     trials : number of trials, shared out over the factor levels; as many as the design has when not given
     seed : of the session; 1, or that of the other session, when not given
     levels : levels of some factors, such as ``{"list_length": [3, 4]}``
@@ -136,10 +145,17 @@ def replay(
     watcher = Watcher(say or say_on_stderr)
     if isinstance(agent, str):
         taker = make_machine(agent, chosen.seed, watcher.say, chosen, chat=chat, care=care, price=price)
+    elif _is_module(agent):
+        from .agents.network.modules import module_agent
+
+        views = [view for planned in chosen.plan if (view := chosen.paradigm.network_view(planned.levels)) is not None]
+        taker = module_agent(agent, views, logits, **(frames or {}))
     elif chat or care or price:
         raise SpanLabError(f"{agent.name} was made already, so that its chat, care and price cannot be chosen here: leave them out")
     else:
         taker = agent
+    if (logits is not None or frames is not None) and not _is_module(agent):
+        raise SpanLabError("logits and frames are for torch modules: leave them out")
     shared_out = next((name for name, value in (("workers", workers), ("scheduler", scheduler)) if value is not None), "")
     request = prepare(taker, chosen, chosen.request(pilot), watcher.say, shared_out, states)
     with open_pool(workers, scheduler) as pool:
@@ -147,11 +163,44 @@ def replay(
     return SessionResult(session.folder, span)
 
 
+def _is_module(agent: object) -> TypeIs[torch.nn.Module]:
+    """Whether something is a torch module; torch is not imported for that."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(agent, torch.nn.Module)
+
+
 def _as_lists(levels: Levels | None) -> dict[str, list[Any]] | None:
     return None if levels is None else {name: as_levels(value) for name, value in levels.items()}
 
 
-async def replay_async(paradigm: str | None = None, agent: str | Agent = "", **options: Any) -> SessionResult:
+#: Figures of a session in a notebook: the first that its answers give is drawn.
+_FIRST_FIGURES = ("serial_position", "set_size", "nback_dprime", "error_distribution", "load")
+
+
+def session_page(result: SessionResult) -> str:
+    """A session as a notebook shows it: who answered what, how many answers were right, and its first curve.
+
+    Parameters
+    ----------
+    result : of a session that is over
+    """
+    from html import escape
+
+    info, rows = result.info, result.responses
+    real = rows[~rows["practice"].astype(bool)]
+    told = f"{real['trial'].nunique():,} trials, {len(real):,} answers"
+    told += f", {100 * result.accuracy:.1f} % right" if result.accuracy == result.accuracy else ""
+    head = f"<p><b>{escape(str(info['agent']))}</b>: {escape(str(info['paradigm_title']))} ({told}). <code>{escape(str(result.folder))}</code></p>"
+    for name in _FIRST_FIGURES:
+        try:
+            drawn = figure(name, result.folder)
+        except SpanLabError:
+            continue
+        return head + drawn._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+    return head
+
+
+async def replay_async(paradigm: str | None = None, agent: str | Agent | torch.nn.Module = "", **options: Any) -> SessionResult:
     """:func:`replay` in a thread of its own, for programs with an event loop: other tasks go on meanwhile."""
     import asyncio
 

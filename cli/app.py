@@ -4,29 +4,55 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import sys
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
 from typer.core import TyperGroup
+from typing_extensions import override
 
 from ..core.errors import SpanLabError
 from ..core.version import __version__
-from .command_table import SETTINGS, Commands
+from .command_table import SETTINGS, TITLES, Commands, panel_of
+
+
+class _Front(TyperGroup):
+    """The command line, whose help lists the commands in panels, each with a whole sentence."""
+
+    @override
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in TITLES}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                panels[panel_of(name)].append((name, first_sentence(command.help or "")))
+        for panel, rows in panels.items():
+            if rows:
+                with formatter.section(TITLES[panel]):
+                    formatter.write_dl(rows)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a help text, in one line."""
+    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
+
 
 app = typer.Typer(
     name="spanlab",
     help="One working-memory experiment for people and machines: run it in the lab, replay it against models, compare the curves.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    **SETTINGS,
+    cls=_Front,
+    **{**SETTINGS, "add_completion": True},
 )
 
 
 @functools.cache
 def command_line() -> TyperGroup:
     """The command line as click has it: made once in a process, each command when it is used."""
-    group = typer.main.get_group(app)
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
     group.commands = Commands()
     return group
 
@@ -53,10 +79,29 @@ def main() -> None:
         sys.exit(141)
     except Exception as error:
         if isinstance(error, _Complaint):
-            message, context = error.format_message(), getattr(error, "ctx", None)
+            message, context = plain_words(error.format_message()), getattr(error, "ctx", None)
             hint = f" (see {context.command_path} --help)" if context is not None and "\n" not in message else ""
             _stop(f"{message}{hint}", error.exit_code)
         raise
+
+
+#: What the library says that checks types, and what is said here.
+_WORDS = (
+    (r"Input should be greater than or equal to (\S+)", r"expected a number from \1"),
+    (r"Input should be less than or equal to (\S+)", r"expected a number up to \1"),
+    (r"Input should be greater than (\S+)", r"expected a number above \1"),
+    (r"Input should be less than (\S+)", r"expected a number below \1"),
+    (r"Input should be a valid integer[^()]*", "expected a whole number"),
+    (r"Input should be a valid number[^()]*", "expected a number"),
+    (r"Input should be ", "expected "),
+)
+
+
+def plain_words(message: str) -> str:
+    """A complaint about an option without the words of the library that found it."""
+    for pattern, words in _WORDS:
+        message = re.sub(pattern, words, message)
+    return message
 
 
 @runtime_checkable

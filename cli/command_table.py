@@ -17,39 +17,63 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "spanlab.commands"
-#: In the order of the help page: the module in ``cli/commands``, and the function or the group of commands that it has there.
-COMMANDS = {
-    "list": "listing:list_",
-    "new": "starting:new",
-    "show": "preview:show",
-    "check": "checking:check",
-    "parts": "listing:parts",
-    "run": "run:run",
-    "preview": "preview:preview",
-    "display": "display:display",
-    "timing": "display:timing",
-    "status": "study:status",
-    "monitor": "study:monitor",
-    "withdraw": "study:withdraw",
-    "replay": "replay:replay",
-    "resume": "replay:resume",
-    "transcript": "transcript:transcript",
-    "score-choices": "score_choices:score_choices",
-    "batch": "replay:batch",
-    "providers": "listing:providers",
-    "train": "training:train",
-    "sweep": "training:sweep",
-    "compare": "comparing:compare",
-    "figure": "analysing:figure",
-    "scores": "analysing:scores",
-    "stats": "statistics:stats",
-    "formats": "exchange:formats",
-    "migrate": "exchange:migrate",
-    "timetable": "listing:timetable",
-    "demo": "starting:demo",
-    "import": "exchange:import_app",
-    "export": "exchange:export_app",
+#: The entry points in which other packages say under which panel of the help page their commands stand: ``serve = "people"``.
+PANELS_OF_OTHERS = "spanlab.panels"
+#: Panels of the help page, in its order: of each command the module in ``cli/commands``, and the function or the group of commands that it has there.
+PANELS = {
+    "make": {
+        "demo": "starting:demo",
+        "list": "listing:list_",
+        "show": "preview:show",
+        "new": "starting:new",
+        "check": "checking:check",
+        "parts": "listing:parts",
+        "timetable": "listing:timetable",
+    },
+    "people": {
+        "run": "run:run",
+        "preview": "preview:preview",
+        "display": "display:display",
+        "timing": "display:timing",
+        "status": "study:status",
+        "monitor": "study:monitor",
+        "withdraw": "study:withdraw",
+    },
+    "machines": {
+        "replay": "replay:replay",
+        "resume": "replay:resume",
+        "transcript": "transcript:transcript",
+        "score-choices": "score_choices:score_choices",
+        "batch": "replay:batch",
+        "providers": "listing:providers",
+        "train": "training:train",
+        "sweep": "training:sweep",
+    },
+    "compare": {
+        "compare": "comparing:compare",
+        "figure": "analysing:figure",
+        "scores": "analysing:scores",
+        "stats": "statistics:stats",
+    },
+    "data": {
+        "import": "exchange:import_app",
+        "export": "exchange:export_app",
+        "formats": "exchange:formats",
+        "migrate": "exchange:migrate",
+    },
 }
+#: The panel of commands of other packages that name none.
+OTHERS = "others"
+#: What the panels are called on the help page.
+TITLES = {
+    "make": "Paradigms: look at them, write them",
+    "people": "People",
+    "machines": "Machines",
+    "compare": "Compare",
+    "data": "Data of others, and for others",
+    OTHERS: "Commands of other packages",
+}
+COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
 #: what every command line of SpanLab has
 SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
@@ -95,6 +119,17 @@ def _points() -> dict[str, EntryPoint]:
         else:
             points[point.name] = point
     return points
+
+
+def panel_of(name: str) -> str:
+    """The panel of the help page under which a command stands."""
+    from importlib.metadata import entry_points
+
+    for panel, commands in PANELS.items():
+        if name in commands:
+            return panel
+    chosen = next((point.value for point in entry_points(group=PANELS_OF_OTHERS, name=name)), OTHERS)
+    return chosen if chosen in PANELS else OTHERS
 
 
 def _package(point: EntryPoint) -> str:

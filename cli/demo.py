@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,11 +16,12 @@ from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
 from ..paradigms.language.schema import SessionDesign
-from ..sessions import Request, Runner, Session, begin
+from ..sessions import Request, Runner, Session, begin, find_sessions, read_session
 from ..sessions.chosen_trials import ChosenTrials
 from ..sessions.conduct import remove_unused
 from ..sessions.key_mapping import KeySetting, key_request
 from ..sessions.people import SessionSeed
+from .demo_picture import first_page, result_in_words
 
 SEED = 7
 #: how many times as fast as people the simulated participant answers
@@ -32,12 +34,15 @@ PARTS = {
 }
 #: one list length, long enough for a middle that is harder than its ends, of which there is a published human curve; and as many lists as few minutes hold
 LENGTH = 6
-REPETITIONS = 12
+REPETITIONS = 8
 #: trials of the paradigms that only machines take here, and the levels that they have where these are not all
 MACHINE_TRIALS = 96
-LEVELS: dict[str, dict[str, list[Any]]] = {"sfr": {"list_length": [4, 8, 12]}, "smu": {}}
+LEVELS: dict[str, dict[str, list[Any]]] = {"smu": {}, "nback_spatial": {"lures": ["free"], "grid": [3], "block_length": [24]}}
+#: paradigms for which the scripted server has rules of its own
+RULED = frozenset({"vsr", "sfr", "smu"})
 #: the other paradigms of ``--all``; blocks of N-back have twenty-four questions each
 ALL_LEVELS: dict[str, dict[str, list[Any]]] = {
+    "sfr": {"list_length": [4, 8, 12]},
     "vsrec": {"list_length": [2, 4, 6]},
     "vir": {"list_length": [4], "retention_steps": [0, 5]},
     "cd": {"feature": ["orientation"], "set_size": [2, 4, 6, 12]},
@@ -47,6 +52,9 @@ ALL_LEVELS: dict[str, dict[str, list[Any]]] = {
     "nback_verbal": {"lures": ["none"]},
 }
 BLOCKS = 12
+#: the network with noise in its memory, and which of these paradigms it takes
+LIMITED = "limited"
+_LIMITED_TAKES = frozenset({"nback_spatial"})
 
 
 def run_demo(output: Path, me: bool = False, everything: bool = False, browser: bool = False) -> Path:
@@ -102,23 +110,34 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
                 like = at_page.take_in_browser(data, vsr, chosen, make_observer("capacity"), SEED, SPEED, 10 * _seconds(plan))
         elif "lab" in parts:
             person, label = _participant(me, stack)
-            with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}"):
+            with _stage(f"{label}: {len(plan)} trials of visual serial recall in a PsychoPy window, about {_minutes(plan)}") as tell:
                 extra = {"seed_from": SessionSeed(SEED).as_json(), "keys": key_request(KeySetting(), "me" if me else "")}
                 request = Request(SEED, participant="me" if me else "", design="demo", practice=me, extra=extra)
-                like = _take(begin(data, vsr, person, plan, request), person).name
+                like = _take(begin(data, vsr, person, plan, request), person, tell).name
         networks = [NetworkAgent("laptop")] if "networks" in parts else []
         for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=like)), agent)
         for paradigm, trials in machines:
-            networks = [NetworkAgent.from_name("laptop", AgentOptions(tasks=network_tasks(paradigm, trials)))] if "networks" in parts else []
+            name = LIMITED if paradigm.name in _LIMITED_TAKES else "laptop"
+            networks = [NetworkAgent.from_name(name, AgentOptions(tasks=network_tasks(paradigm, trials)))] if "networks" in parts else []
             for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
                 with _stage(f"{agent.name}: {len(trials)} trials of {paradigm.name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
             report = compare([data], output / "report", conversations=report_pages([data], output / "report"))
-    print(f"\ndone in {time.monotonic() - began:.0f} s. Open {report.resolve()} in a browser.")
+        sessions = find_sessions([data])
+        words = result_in_words(sessions)
+        with _stage("drawing the first page"):
+            first = first_page([folder for folder in sessions if _real(folder)], sessions, report, words)
+    print("", *words, sep="\n")
+    print(f"\ndone in {time.monotonic() - began:.0f} s. Open {first.resolve()} in a browser; the whole report is {report.resolve()}")
     return report
+
+
+def _real(folder: Path) -> bool:
+    """Whether a session is that of a network or a person, and not simulated or scripted."""
+    return read_session(folder)["agent_kind"] in ("network", "participant")
 
 
 def _parts(me: bool, browser: bool) -> set[str]:
@@ -147,7 +166,7 @@ def _machine_sessions(everything: bool) -> list[tuple[Paradigm, list[PlannedTria
 def _others(machines: Sequence[tuple[Paradigm, Sequence[PlannedTrial]]]) -> Iterator[Trial]:
     """The trials of the paradigms for which the scripted server has no rules of its own."""
     for paradigm, trials in machines:
-        if paradigm.name not in LEVELS:
+        if paradigm.name not in RULED:
             yield from (planned.compile(paradigm, "corrected") for planned in trials)
 
 
@@ -200,9 +219,9 @@ def _page_demonstration() -> Any:
     raise SpanLabError("a participant in a browser needs the extension 'browser', which is not installed")
 
 
-def _take(session: Session, agent: Agent) -> Session:
+def _take(session: Session, agent: Agent, tell: Callable[[int, int], None] | None = None) -> Session:
     try:
-        Runner(session, agent).run()
+        Runner(session, agent, progress=tell).run()
     except SpanLabError:
         remove_unused(session.folder)
         raise
@@ -218,11 +237,17 @@ def _minutes(plan: Sequence[PlannedTrial]) -> str:
 
 
 @contextmanager
-def _stage(what: str) -> Iterator[None]:
+def _stage(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A line for a part of the demonstration; what it yields says how many trials of a participant are over."""
     print(f"· {what} ...", end="", flush=True)
-    began = time.monotonic()
+    began, live = time.monotonic(), sys.stdout.isatty()
+
+    def tell(done: int, total: int) -> None:
+        doing = f"trial {done} of {total} is over: {LENGTH} patterns seen, {LENGTH} positions clicked"
+        print(f"\r    {doing}\x1b[K" if live else f"\n    {doing}", end="", flush=True)
+
     try:
-        yield
+        yield tell
     except BaseException:
         print()
         raise

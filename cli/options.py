@@ -31,7 +31,7 @@ TriggersOption = Annotated[
     str | None,
     typer.Option("--triggers", help="port for trigger codes: serial:PORT[@BAUD], parallel:ADDRESS, lsl[:NAME] or dry[:FILE]", metavar="PORT"),
 ]
-GeneratorOption = Annotated[str, typer.Option("--generator", help="corrected or published trials")]
+GeneratorOption = Annotated[str, typer.Option("--generator", help="trials with the published flaws corrected, or as published", metavar="corrected|published")]
 TrialsOption = Annotated[int | None, typer.Option("--trials", help="number of trials, shared out over the factor levels", min=1, max=1_000_000)]
 
 WorkersOption = Annotated[

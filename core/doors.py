@@ -13,3 +13,32 @@ Door = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 def door(package: str, file: str) -> Door:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in the ``__init__.pyi`` beside ``file``."""
     return cast("Door", lazy_loader.attach_stub(package, file))  # pyright: ignore[reportUnknownMemberType]
+
+
+def with_others(doors: Door, group: str) -> Door:
+    """Return a door that also has the names which other packages add to it through entry points of a group.
+
+    Parameters
+    ----------
+    group : of entry points, each a name and what it stands for
+    """
+    import functools
+
+    own, names, public = doors
+
+    @functools.cache
+    def others() -> dict[str, Any]:
+        from importlib.metadata import entry_points
+
+        return {point.name: point for point in entry_points(group=group) if point.name not in public}
+
+    def get(name: str) -> Any:
+        if name in public or name.startswith("_"):
+            return own(name)
+        point = others().get(name)
+        return own(name) if point is None else point.load()
+
+    def listed() -> list[str]:
+        return sorted({*names(), *others()})
+
+    return get, listed, public

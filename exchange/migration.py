@@ -52,7 +52,7 @@ VERDICTS = (
         name="a migrated session says what it said",
         says=(
             "… format … is now format …",
-            "… is of the newest format (…)",
+            "… already has the newest format (…)",
             "is scored otherwise today (…)",
             "says otherwise in its table than in its events (…)",
         ),
@@ -139,7 +139,7 @@ def _migrate(folder: Path, keep: bool = True) -> Migrated:
         info = read_session(folder)
         if info["format_version"] == FORMAT_VERSION:
             shutil.rmtree(folder / _STAGED, ignore_errors=True)  # of a migration that was killed at its very end
-            return Migrated(folder, "newest", f"is of the newest format ({FORMAT_VERSION})")
+            return Migrated(folder, "newest", f"already has the newest format ({FORMAT_VERSION})")
         with only_writer(folder):
             return Migrated(folder, "migrated", _replace(folder, info, keep))
     except SpanLabError as error:

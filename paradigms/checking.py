@@ -46,7 +46,7 @@ _SHAPES_PX = 2 * CANVAS
 VERDICTS = (
     VerdictRule(
         name="a paradigm is fine",
-        says=("… is fine (… combination… of factor levels, … trials compiled… drawn",),
+        says=("… is fine (… condition…, … trials compiled… drawn)",),
         rests_on="trials of every combination of levels with both generators, and of as many as possible with three seeds, compiled; one of each combination "
         "drawn; keys, triggers, translations and designs. Where there are too many, the sentence says how many were compiled and drawn",
         says_no_when="any of these trials cannot be compiled, drawn, described or answered",
@@ -122,11 +122,12 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name, error.key), error.why)]) from None
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
-    many = f"{len(combinations)} combination{'s' * (len(combinations) > 1)} of factor levels, {compiled} trials compiled"
+    many = f"{len(combinations)} condition{'s' * (len(combinations) > 1)}, {compiled} trials compiled"
     reached = min(compiled, most) // len(GENERATORS)
-    many += f" of the first {reached} combinations alone" if reached < len(combinations) else ""
-    extent = "each combination drawn" if drawn_of >= len(combinations) else f"{drawn_of} combinations drawn, which are {look.count} displays"
-    return f"{paradigm.reader.document.name}: {paradigm.name} is fine ({many}, {extent})"
+    many += f" of the first {reached} conditions alone" if reached < len(combinations) else ""
+    extent = "all drawn" if drawn_of >= len(combinations) else f"{drawn_of} conditions drawn, which are {look.count} displays"
+    file = paradigm.reader.document.name
+    return f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {extent})"
 
 
 def _random_levels(paradigm: Paradigm, combinations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any], Generator]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -186,7 +187,8 @@ def functions() -> str:
 def agents() -> str:
     from spanlab.agents.registry import AGENTS
 
-    return table(("agent", "who it is"), [(f"`{kind.name}`", kind.help) for kind in AGENTS.kinds()])
+    lines = (f"* `{kind.name}`: {kind.help}" for kind in AGENTS.kinds())
+    return "".join(textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n" for line in lines)
 
 
 def composition() -> str:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
+from ...paradigms.language.diagnostics import expectation, show
 from ...paradigms.language.yaml_source import parse
 from .messages import Detail
 from .open_request import fault_of_body, fault_of_headers, instructions_of, is_file, names_template, preset_of_file, text_of, written
@@ -329,9 +330,9 @@ class ChatSettings(BaseModel):
             if problem["type"] == "extra_forbidden":  # its value is not repeated: it may be a key that does not belong here
                 problems.append(f"there is no setting '{key}'{nearest(key, cls.model_fields)}")
             elif key.startswith("extra_"):
-                problems.append(f"'{key}': {problem['msg']}")
+                problems.append(f"'{key}': {expectation(problem)}")
             else:
-                problems.append(f"'{key}': {problem['msg']} (found {problem['input']!r})" if key else problem["msg"].removeprefix("Value error, "))
+                problems.append(f"'{key}': {expectation(problem)}; found {show(problem['input'])}" if key else expectation(problem))
         raise SpanLabError(f"chat settings: {'; '.join(problems)}")
 
     def wording_for(self, paradigm: str) -> str | None:

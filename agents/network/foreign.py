@@ -232,7 +232,7 @@ def foreign_network(detail: str) -> Foreign | None:
         described = Path(detail).with_suffix(".yaml").name
         raise SpanLabError(
             f"{detail} is a program, and SpanLab has to be told what goes into it and what comes out: say so in a description, such as {described} "
-            f"(docs/networks.md), and give that: network:{described}"
+            f"(see 'Networks' in the documentation), and give that: network:{described}"
         )
     name, _, file = detail.partition(":")
     if not re.fullmatch(r"[\w.-]+", name) or not _installed(name):
@@ -291,7 +291,10 @@ def read_description(path: Path) -> NetworkDescription:
         when the file cannot be read, or with everything that is wrong with it: file, line and key.
     """
     if not path.is_file():
-        raise SpanLabError(f"there is no description of a network at {path}; it says which program the network is, and what goes in and out (docs/networks.md)")
+        raise SpanLabError(
+            f"there is no description of a network at {path}; it says which program the network is, and what goes in and out "
+            "(see 'Networks' in the documentation)"
+        )
     document = yaml_source.read(path)
     if not isinstance(document.data, dict):
         raise ParadigmError([document.problem((), "expected the description of a network (keys with values, beginning with 'network: NAME')")])

@@ -107,7 +107,7 @@ def read_map(texts: str | Sequence[str]) -> ColumnMap:
                     f"agent_kind:participant; found '{entry}'"
                 )
         if ours not in _OURS and not re.fullmatch(r"(factor|record)_\w+", ours):
-            known = nearest(ours, _OURS) or " (docs/record.md lists them; a condition is factor_NAME)"
+            known = nearest(ours, _OURS) or " (see 'The record' in the documentation; a condition is factor_NAME)"
             raise SpanLabError(f"{OPTION} {entry}: the response table has no column '{ours}'{known}")
         if not theirs or ours in {*names.values(), *values} or (equals and theirs in names):
             raise SpanLabError(f"{OPTION} {entry}: each column is named once")

@@ -210,7 +210,7 @@ def read_arrow(file: Path, trial_ids: bool = True, whole: bool = False, cut: tup
     lacking = [*missing, *(["participant"] if "participant" not in table.column_names else [])]
     likely = hint(_names(file, columns), lacking) if lacking else ""
     if missing:
-        raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (docs/record.md lists the columns){likely}")
+        raise SpanLabError(f"{file} is not a response table: it has no column {', '.join(missing)} (see 'The record' in the documentation){likely}")
     refuse_nameless(file, table, likely)
     return table
 

@@ -144,7 +144,7 @@ def _workbook(file: Path, columns: ColumnMap) -> tuple[_Source, str, int, str]:
     if not with_responses:
         likely = max((hint([str(cell).strip() for cell in rows[0]], (*NEEDED, "participant")) for rows in sheets if rows), key=len, default="")
         raise SpanLabError(
-            f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (docs/record.md lists the columns){likely}"
+            f"{file} is not a response table: no sheet has the columns {', '.join(NEEDED)} in its first row (see 'The record' in the documentation){likely}"
         )
     rows = [row for row in sheets[with_responses[0]] if any(cell is not None for cell in row)]
     wide = max((at + 1 for at, cell in enumerate(rows[0]) if cell is not None), default=0)

@@ -25,7 +25,7 @@ from .comparison import crowd_of
 VERDICTS = (
     VerdictRule(
         name="nearest to people",
-        says=("Who comes nearest to people", "There is no leaderboard: …"),
+        says=("Closest to people", "There is no leaderboard: …"),
         rests_on="correlations of a model's curve with each person's, as a share of the noise ceiling, with an interval over people",
         says_no_when="fewer than 8 people have a curve that is not flat, curves with nothing in common are as alike as theirs with a probability of 1% or more "
         "(permutations) or the interval of their ceiling reaches 0, or the model's own curve cannot be told from a flat one (p ≥ .05): there is no score then, "

@@ -168,7 +168,7 @@ def nback_notes(results: NBack) -> list[Remark]:
     """Notes on the limits of these numbers and on how answers were counted."""
     notes = [Remark(text) for text in describe_exceptions(results.blocks, OURS)]
     if notes:
-        notes.append(Remark("“Everything together” counts all items."))
+        notes.append(Remark("“Overall accuracy” counts all items."))
     empty = results.cells[(results.cells["measure"] == "dprime_pooled") & results.cells["note"].str.contains("its size is the correction")]
     if len(empty):
         whose = f"{plural(len(empty), 'd′', 'd′ values')} of somebody without any miss, hit or false alarm"

@@ -172,17 +172,19 @@
     drawing = null;
   }
   const drawOpen = () => { drawing ??= drawAll(); return drawing; };
-  document.querySelectorAll(".paradigm > details, details.sparse").forEach((one) => one.addEventListener("toggle", () => { if (one.open) drawOpen(); }));
-  addEventListener("beforeprint", () => document.querySelectorAll(".paradigm > details, details.sparse").forEach((one) => { one.open = true; }));
+  const folds = document.querySelectorAll(".paradigm > details, details.fold");
+  folds.forEach((one) => one.addEventListener("toggle", () => { if (one.open) drawOpen(); }));
+  addEventListener("beforeprint", () => folds.forEach((one) => { one.open = true; }));
 
   // A link into what is folded opens it.
   function reveal() {
     const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!place) return;
-    const folds = [place.querySelector(":scope > details"), place.closest(".paradigm > details")].filter((fold) => fold && !fold.open);
-    if (!folds.length) return;
-    folds.forEach((fold) => { fold.open = true; });
-    place.scrollIntoView({ behavior: "instant" });
+    const closed = [place.querySelector(":scope > details")];
+    for (let around = place.closest("details"); around; around = around.parentElement.closest("details")) closed.push(around);
+    const shut = closed.filter((one) => one && !one.open);
+    shut.forEach((one) => { one.open = true; });
+    if (shut.length) place.scrollIntoView({ behavior: "instant" });
   }
   addEventListener("hashchange", reveal);
   reveal();

@@ -37,6 +37,8 @@ STAMP_FILE = "report.stamp.js"
 _STAMP = "@stamp@"
 #: Sections of further paradigms are folded.
 OPEN_SECTIONS = 3
+#: Figures of a paradigm that stand open; the others are drawn when they are opened.
+OPEN_FIGURES = 1
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
+        open_figures=OPEN_FIGURES,
         notes=[*spoilt, *shared, *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,13 +52,17 @@ _WIDTH = 110
 
 
 def figure(
-    name: Annotated[str, typer.Argument(help="which figure; an unknown name lists them all; none is needed with --along or --value", metavar="NAME")],
+    name: Annotated[
+        str, typer.Argument(help="which figure (--list names them); none is needed with --along or --value", metavar="NAME", show_default=False)
+    ] = "",
     data: Annotated[list[Path] | None, typer.Argument(help=DATA_HELP, metavar="DATA...", show_default=False)] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="file: .svg, .pdf, .png, .html, or .csv for its table", metavar="FILE")] = None,
     paradigm: Annotated[
         list[str] | None, typer.Option("--paradigm", help="paradigm of the figure; may be repeated for figures of N-back", metavar="NAME")
     ] = None,
-    bars: Annotated[str, typer.Option("--bars", help="bars of curves: 'interval' (95%), 'sem', or 'within' (95%, within people)", metavar="BARS")] = "interval",
+    bars: Annotated[
+        str, typer.Option("--bars", help="bars of curves: 95% interval, standard error, or 95% within people", metavar="interval|sem|within")
+    ] = "interval",
     along: Annotated[str, typer.Option("--along", help="column for the horizontal axis; by default the first factor", metavar="COLUMN")] = "",
     by: Annotated[str, typer.Option("--by", help="draw a panel for each value of this column (with --along, --value or reaction_time)", metavar="COLUMN")] = "",
     people: Annotated[
@@ -66,11 +71,13 @@ def figure(
             "--people", help="a table with a row for each participant (scores-by-person -o writes one): --by and --along take its columns, too", metavar="FILE"
         ),
     ] = None,
-    value: Annotated[str, typer.Option("--value", help="what is measured: correct, rt_ms (means), rt_median or d_prime", metavar="VALUE")] = "",
+    value: Annotated[
+        str, typer.Option("--value", help="what is measured; rt_ms is the mean of reaction times", metavar="correct|rt_ms|rt_median|d_prime")
+    ] = "",
     points: Annotated[bool, typer.Option("--points", help="show each person as a small point, too")] = False,
     yardsticks: Annotated[bool, typer.Option("--yardsticks", help="show the oracle without errors and guessing, too, beside people and models")] = False,
     width: Annotated[str, typer.Option("--width", help="width of the figure, such as 88mm or 180mm (columns of journals)", metavar="WIDTH")] = "",
-    theme: Annotated[str, typer.Option("--theme", help="light or dark", metavar="THEME")] = "light",
+    theme: Annotated[str, typer.Option("--theme", help="colours of the figure", metavar="light|dark")] = "light",
     title: Annotated[bool, typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither")] = True,
     margin: MarginOption = None,
     letters: Annotated[bool, typer.Option("--letters", help="letters on panels: A, B, C ...")] = False,
@@ -82,6 +89,7 @@ def figure(
     accept_unread: AcceptUnreadOption = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
+    list_: Annotated[bool, typer.Option("--list", help="list the figures, and what each shows")] = False,
 ) -> None:
     """Draw one figure from any data, or print its table if no file is named."""
     from ...analysis.figure_catalogue import FIGURES, figure_named, wish_for
@@ -89,6 +97,11 @@ def figure(
     from ...analysis.figures.sheet import sheet_for
     from ...analysis.stats.margins import read_margins
 
+    if list_:
+        _list_figures(FIGURES)
+        return
+    if not name:
+        raise SpanLabError("which figure? spanlab figure --list names them")
     data = data or []
     if (along or value) and name not in FIGURES.known():
         name, data = _ANY_COLUMN, [Path(name), *data]
@@ -113,6 +126,14 @@ def figure(
     else:
         print(save_as(drawn.spec, output, drawn.agents, sheet))
     _tell([*loaded.notes, *drawn.notes])
+
+
+def _list_figures(figures: Iterable[FigureDeclaration]) -> None:
+    """Print the name of each figure, and what it shows, within the width of a terminal."""
+    listed = [(declared.name, declared.title) for declared in figures]
+    widest = max(len(name) for name, _ in listed)
+    for name, title in listed:
+        print(textwrap.fill(title, 80, initial_indent=name.ljust(widest + 2), subsequent_indent=" " * (widest + 2)))
 
 
 def scores(

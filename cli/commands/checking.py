@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,8 +48,9 @@ def check(
         str,
         typer.Option("--language", help="show what a language lacks: SpanLab's own sentences, and texts of these paradigms or of all that ship", metavar="xx"),
     ] = "",
+    details: Annotated[bool, typer.Option("--details", help="show the duration, and the figures that the data will have")] = False,
 ) -> None:
-    """Check files of paradigms and studies. Report every problem with file, line and key, and the figures that the data of a paradigm will have."""
+    """Check files of paradigms and studies, and report every problem with its file, line and key."""
     if language:
         _check_language(language, files or [])
         return
@@ -60,11 +62,11 @@ def check(
     problems: list[str] = []
     for file in files:
         try:
-            report = check_study(file) if is_study(file) else _paradigm_checked(file if os.path.exists(file) else str(file))
+            report = check_study(file, details) if is_study(file) else _paradigm_checked(file if os.path.exists(file) else str(file), details)
         except SpanLabError as error:
             problems.append(str(error))
         else:
-            print(report)
+            print(*(textwrap.fill(line, 80, initial_indent="  " * bool(n), subsequent_indent="    ") for n, line in enumerate(report)), sep="\n")
     if problems:
         raise SpanLabError("\n".join(problems))
 
@@ -108,7 +110,8 @@ def _check_language(language: str, files: list[Path]) -> None:
     print(f"'{language}' lacks nothing: SpanLab's own sentences, and the texts of {len(names)} paradigm{'s' * (len(names) != 1)}")
 
 
-def _paradigm_checked(source: str | Path) -> str:
+def _paradigm_checked(source: str | Path, details: bool) -> list[str]:
+    """One line that says what was checked, and those of what is lacking; with details what the data will be like."""
     from ...analysis.figures.prospects import prospects
     from ...paradigms import load_paradigm
     from ...paradigms.checking import check_paradigm
@@ -127,10 +130,6 @@ def _paradigm_checked(source: str | Path) -> str:
     line = check_paradigm(source, keep)
     paradigm = load_paradigm(source)
     kinds = dict.fromkeys(kind for trial in trials for kind in trial.kinds)
-    lines = [
-        _how_long(paradigm),
-        *_sounds(paradigm),
-        *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences(),
-        *(f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)),
-    ]
-    return "\n".join([line, *(f"  {sentence}" for sentence in lines)])
+    more = [_how_long(paradigm), *prospects(rehearsed(trials).to_pandas(), trials[0].paradigm).sentences()] if details else []
+    lacking = [f"language {problem}" for problem in untranslated(paradigm.data, kinds, paradigm.instructions)]
+    return [line, *more, *_sounds(paradigm), *lacking]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...api import read_rules
+from ...core.errors import SpanLabError
 from ..options import ExcludeOption
 from .analysing import AcceptUnreadOption, DataArgument, MapOption, MarginOption, PilotOption, PracticeOption
 
@@ -38,6 +39,8 @@ def compare(
     from ...analysis.report.page import Options
     from ...analysis.stats.margins import read_margins
 
+    if inside := next((path for path in data if path.resolve() == output.resolve()), None):
+        raise SpanLabError(f"the report cannot be written into its own data: -o {output} is {inside}; name another folder, such as -o report")
     rules, margins, names = read_rules(exclude), read_margins(margin or ()), read_map(columns or ())
     options = Options(
         practice=practice, pilot=pilot, rules=rules, rules_file=exclude, models=models, margins=margins, columns=names, accept_unread=accept_unread
@@ -57,7 +60,6 @@ def _write(data: list[Path], output: Path, options: Options, **more: Any) -> Pat
 def _conversations(data: list[Path], output: Path) -> list[dict[str, str]]:
     """Pages of conversations with chat models. What these need takes a tenth of a small report's time to import, and is left out without chat models."""
     from ...core.agent_kinds import kind_named
-    from ...core.errors import SpanLabError
     from ...sessions.record.reader import find_sessions, read_session
 
     for path in data:
@@ -77,7 +79,6 @@ def _watch(data: list[Path], output: Path, options: Options, every: float) -> No
 
     from ...analysis.report.folder import Folder
     from ...analysis.report.watching import watch
-    from ...core.errors import SpanLabError
 
     folder = Folder(output)
 

@@ -19,15 +19,13 @@ from ..options import SetOption, parse_generator, parse_levels
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from ...exchange import Format, Options, Place, Side
+    from ...exchange import Format, Options, Side
 
 
 class _Formats(TyperGroup):
     """The commands of one direction, made from what the formats declare when one of them is asked for."""
 
     imports: bool
-    #: names the format beside what is read or written, in place of before it
-    option: str
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -36,38 +34,25 @@ class _Formats(TyperGroup):
             side = format_.reads if self.imports else format_.writes
             if side is not None:
                 self.add_command(_command(format_, side, self.imports), format_.name)
-        return super().parse_args(ctx, self._format_first(args))
-
-    def _format_first(self, args: list[str]) -> list[str]:
-        """``DATA --to FORMAT DIR`` as ``FORMAT DATA DIR``."""
-        for place, argument in enumerate(args):
-            name, equals, value = argument.partition("=")
-            if name == self.option:
-                after = place + 1 if equals else place + 2
-                if not equals and after > len(args):
-                    raise SpanLabError(f"{self.option} names a format (spanlab formats lists them)")
-                return [value if equals else args[place + 1], *args[:place], *args[after:]]
-        return args
+        return super().parse_args(ctx, args)
 
 
 class _Imports(_Formats):
     imports = True
-    option = "--from"
 
 
 class _Exports(_Formats):
     imports = False
-    option = "--to"
 
 
 import_app = typer.Typer(
-    help="Import trials, blocks and results that others have published: spanlab import FORMAT ..., or spanlab import --from FORMAT ...",
+    help="Read trials, results and sessions that others have published: spanlab import FORMAT SOURCE... -o PLACE.",
     cls=_Imports,
     no_args_is_help=True,
     **SETTINGS,
 )
 export_app = typer.Typer(
-    help="Write trials and sessions in the file formats of others: spanlab export FORMAT ..., or spanlab export ... --to FORMAT DIR.",
+    help="Write trials and sessions in the file formats of others: spanlab export FORMAT SOURCE... -o PLACE.",
     cls=_Exports,
     no_args_is_help=True,
     **SETTINGS,
@@ -133,13 +118,13 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     fields = side.options.model_fields
 
     def run(**given: Any) -> None:
-        sources, output = given.pop("_sources"), given.pop("_output")
+        sources, output = _places(given.pop("_sources"), given.pop("_output"), side, imports)
         options = _options(side.options, given)
         call = format_.read if imports else format_.write
-        call(sources if isinstance(sources, list) else [sources], output, options, Report())
+        call(sources, output, options, Report())
 
-    sources = _argument("_sources", side.source, Path if imports else str)
-    output = _output(side) if imports else _argument("_output", side.target, Path)
+    sources = _parameter("_sources", list[Path if imports else str], typer.Argument(help=side.source.help, metavar=side.source.metavar))
+    output = _output(side, imports)
     parameters = [sources, output, *(_option(name, field) for name, field in fields.items())]
     run.__dict__["__signature__"] = Signature(parameters)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -149,16 +134,32 @@ def _command(format_: Format[Any, Any], side: Side, imports: bool) -> Any:
     return typer.main.get_command(app)
 
 
-def _argument(name: str, place: Place, type_: type) -> Parameter:
-    return _parameter(name, list[type_] if place.many else type_, typer.Argument(help=place.help, metavar=place.metavar))
+def _places(sources: list[Any], output: Path | None, side: Side, imports: bool) -> tuple[list[Any], Path]:
+    """What is read and where it is written; an export without -o goes to the last place that is named.
+
+    Raises
+    ------
+    SpanLabError
+        when either is missing, or a format takes one source and there are several.
+    """
+    if output is None and len(sources) > 1 and not imports:
+        *sources, last = sources
+        output = Path(last)
+    if output is None:
+        raise SpanLabError("where to? Name it with -o, such as -o shared")
+    if len(sources) > 1 and not side.source.many:
+        raise SpanLabError(f"this format takes one {side.source.metavar} at a time; found {len(sources)}")
+    return sources, output
 
 
-def _output(side: Side) -> Parameter:
+def _output(side: Side, imports: bool) -> Parameter:
+    if not imports:
+        return _parameter("_output", Path | None, typer.Option("-o", "--output", help=side.target.help, metavar=side.target.metavar), None)
     if side.content == "trials":
-        return _parameter("_output", Path, typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"))
+        return _parameter("_output", Path | None, typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"), None)
     if side.content == "table":
-        return _parameter("_output", Path, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"))
-    return _parameter("_output", Path, typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"))
+        return _parameter("_output", Path | None, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"), None)
+    return _parameter("_output", Path | None, typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"), None)
 
 
 def _option(name: str, field: FieldInfo) -> Parameter:

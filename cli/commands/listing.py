@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +43,7 @@ def list_(
     characteristic: Annotated[Values, _filter("characteristic")] = None,
     duration: Annotated[bool, typer.Option("--duration", help="show how long a session of people takes instead, and what that rests on")] = False,
     chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
+    details: Annotated[bool, typer.Option("--details", help="show domains, functions and factors, too, in a wide table")] = False,
     human: Annotated[bool, typer.Option("--human", help="show the levels for which there are published people instead, and the study")] = False,
 ) -> None:
     """List the paradigms of the library, one per line, or the chance level of each."""
@@ -69,6 +71,9 @@ def list_(
         print("\npages and pauses are not counted; practice is one round")
         return
     ordered = sorted(cards.values(), key=lambda data: (data.get("family") is None, data.get("family") or "", data["paradigm"]))
+    if not details:
+        _print_families(ordered)
+        return
     header = ("name", "family", "title", "domains", "functions", "factors")
     print_table(
         header,
@@ -77,6 +82,16 @@ def list_(
             for data in ordered
         ],
     )
+
+
+def _print_families(cards: Iterable[Mapping[str, Any]]) -> None:
+    """Print names and titles below their families, within the width of a terminal."""
+    cards = [*cards]
+    widest = max(len(data["paradigm"]) for data in cards)
+    for family, members in itertools.groupby(cards, lambda data: str(data.get("family") or "Other paradigms")):
+        print(family)
+        for data in members:
+            print(f"  {data['paradigm'].ljust(widest)}  {titled(data['title'])}"[:80])
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

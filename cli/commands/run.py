@@ -71,7 +71,7 @@ def run(
             "--patch", help="show a square for a photodiode, white on the first frame of displays: upper-left:2 (cm), upper-left:2:probe", metavar="PATCH"
         ),
     ] = None,
-    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas: standard, dark or light")] = "standard",
+    theme: Annotated[str, typer.Option("--theme", help="colours around the canvas", metavar="standard|dark|light")] = "standard",
     palette: Annotated[
         str, typer.Option("--palette", help="colours of the stimuli for people: published, or safe for those who cannot tell red from green")
     ] = "published",

@@ -43,7 +43,7 @@ DialogOption = Annotated[bool, typer.Option("--dialog/--no-dialog", help="studie
 VERDICTS = (
     VerdictRule(
         name="a study is fine",
-        says=("… is fine (… paradigms, … session",),
+        says=("… is fine (… paradigm…, … session",),
         rests_on="the study file, the check of each of its paradigms, its answer keys, and a plan of every paradigm in every group",
         says_no_when="any of these is refused: an unknown key, a level that a paradigm lacks, an answer without a key, a "
         "balance that the chosen levels cannot have",
@@ -395,8 +395,8 @@ def _study_file(name: str, *folders: Path) -> tuple[str, str]:
     return "STUDY.yaml", f" (STUDY.yaml stands for the file of the study {name}, which is not here)"
 
 
-def check_study(file: Path) -> str:
-    """Validate a study, and compile trials of its paradigms; one line that says what was checked."""
+def check_study(file: Path, details: bool = False) -> list[str]:
+    """Validate a study, and compile trials of its paradigms; one line that says what was checked, and those of what is lacking or, with details, durations."""
     from ...agents.human.display.file import read_display
     from ...paradigms import AnswerKeys
     from ...paradigms.checking import check_paradigm
@@ -436,8 +436,9 @@ def check_study(file: Path) -> str:
                 raise SpanLabError(f"{file.name} {of_group}paradigms > {one.name}: {error}") from None
     groups = f", {len(study.groups)} groups" if study.groups else ""
     several = "s" if len(study.sessions) > 1 else ""
-    line = f"{file.name}: {study.name} is fine ({len(study.paradigms)} paradigms, {len(study.sessions)} session{several}{groups})"
-    return "\n".join([line, *_how_long(study), *(f"  language {one}" for one in dict.fromkeys(problems))])
+    paradigms = f"{len(study.paradigms)} paradigm{'s' * (len(study.paradigms) != 1)}"
+    line = f"{'' if file.stem == study.name else f'{file.name}: '}{study.name} is fine ({paradigms}, {len(study.sessions)} session{several}{groups})"
+    return [line, *(_how_long(study) if details else ()), *(f"language {one}" for one in dict.fromkeys(problems))]
 
 
 def _how_long(study: Study) -> Iterable[str]:
@@ -462,7 +463,7 @@ def _how_long(study: Study) -> Iterable[str]:
             session = f"session {number}" if len(study.sessions) > 1 else "session"
             parts = ", ".join(f"{name} {minutes(lasting[name].seconds)}" for name in names)
             rest = f"; {minutes(assumed)} of it assumed for self-paced answers and steps" if assumed else ""
-            yield f"  {session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}{counted}; pages and pauses are not counted)"
+            yield f"{session}{f' of group {group}' if group else ''}: about {minutes(whole)} ({parts}{rest}{counted}; pages and pauses are not counted)"
 
 
 def status(study: StudyArgument, data: DataOption = DATA) -> None:
@@ -481,7 +482,7 @@ def status(study: StudyArgument, data: DataOption = DATA) -> None:
 def monitor(
     study: StudyArgument,
     data: DataOption = DATA,
-    once: Annotated[bool, typer.Option("--once", help="print the table once and end; so it does where the output is not a terminal")] = False,
+    once: Annotated[bool, typer.Option("--once", help="print the table once and end, as it also does when the output is not a terminal")] = False,
     every: Annotated[float, typer.Option("--every", help="seconds between two looks at the records", min=0.2, max=3600, metavar="S")] = 2.0,
     everything: Annotated[bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")] = False,
 ) -> None:

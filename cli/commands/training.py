@@ -71,19 +71,21 @@ def sweep(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR")] = None,
     status: Annotated[
-        Path | None, typer.Option("--status", help="only report the progress of the sweep in this folder, and compare the finished runs", metavar="DIR")
-    ] = None,
+        bool, typer.Option("--status", help="only show the progress of the sweep in the folder that is named, and compare the finished runs")
+    ] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
     """Train every network of a grid, here or on many machines, and compare them."""
-    if status is not None:
-        if config is not None or output is not None or workers is not None or scheduler is not None:
-            raise SpanLabError("--status only reports: leave out CONFIG, --output, --workers and --scheduler")
-        _say_status(status)
+    if status:
+        if config is None:
+            raise SpanLabError("which sweep? spanlab sweep DIR --status")
+        if output is not None or workers is not None or scheduler is not None:
+            raise SpanLabError("--status only reports: leave out --output, --workers and --scheduler")
+        _say_status(Path(config))
         return
     if config is None or output is None:
-        raise SpanLabError("which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep --status DIR)")
+        raise SpanLabError("which sweep, and where? spanlab sweep CONFIG -o DIR (or, to see how far one is, spanlab sweep DIR --status)")
     from ...agents.network.settings import need_torch
 
     need_torch()

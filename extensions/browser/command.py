@@ -34,8 +34,8 @@ def serve(
     practice: Annotated[bool, typer.Option("--practice/--no-practice", help="paradigms: begin with practice")] = True,
     keys: Annotated[str, typer.Option("--keys", help="paradigms: keys for questions with two words: standard, swapped or counterbalanced")] = "standard",
     key: Annotated[list[str] | None, typer.Option("--key", help="paradigms: another key for an answer, such as same=s", metavar="ANSWER=KEY")] = None,
-    theme: Annotated[str, typer.Option("--theme", help="paradigms: colours around the canvas: standard, dark or light")] = "standard",
-    palette: Annotated[str, typer.Option("--palette", help="paradigms: colours of the stimuli: published or safe")] = "published",
+    theme: Annotated[str, typer.Option("--theme", help="paradigms: colours around the canvas", metavar="standard|dark|light")] = "standard",
+    palette: Annotated[str, typer.Option("--palette", help="paradigms: colours of the stimuli", metavar="published|safe")] = "published",
 ) -> None:
     """Serve a study or a paradigm to participants in browsers, until Ctrl-C.
 
@@ -85,6 +85,7 @@ def serve(
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
+    _check_port(host, port)
     pool = DrawingPool(font=offer.font)
     desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most, frames=FrameStore(draw=pool))
     board = MonitorBoard(desk, timing_in_short)
@@ -95,7 +96,7 @@ def serve(
     if not _here(host):
         print(
             "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "
-            "the time less precisely (docs/online.md)",
+            "the time less precisely",
             file=sys.stderr,
         )
     server = make_server(desk, board, host, port)
@@ -140,6 +141,25 @@ def links(
         if why := misnamed(name):
             raise SpanLabError(f"--prefix {prefix}: {why}")
         print(f"{address.rstrip('/')}/?{identifier}={name}&{TICKET}={tickets.sign(name)}")
+
+
+def _check_port(host: str, port: int) -> None:
+    """Make sure that nothing listens there, before an address is printed.
+
+    Raises
+    ------
+    SpanLabError
+        when something does, or the address is not one of this computer.
+    """
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError:
+            raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port") from None
 
 
 def _here(host: str) -> bool:

@@ -23,7 +23,7 @@ _MOST = 8
 
 def fit(
     data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; or published:nback, the answers of the N-back study's language models", metavar="DATA...")],
-    model: Annotated[list[str] | None, typer.Option("--model", help="a model; may be repeated (docs/fitting.md lists them)", metavar="MODEL")] = None,
+    model: Annotated[list[str] | None, typer.Option("--model", help="a model; may be repeated ; all that suit the data if not given", metavar="MODEL")] = None,
     paradigm: Annotated[str, typer.Option("--paradigm", help="this paradigm of the data alone", metavar="NAME")] = "",
     simulated: Annotated[int, typer.Option("--simulated", help="answerers that are simulated from each model, to see what the design can tell", min=10)] = 40,
     seed: Annotated[int, typer.Option("--seed", help="seed of the simulation and of what is held out", min=0)] = 1,

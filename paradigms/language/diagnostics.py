@@ -69,7 +69,7 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
             yield path, f"'{item['loc'][-1]}' is missing"
         else:
             values.setdefault(path, item["input"])
-            by_path.setdefault(path, []).append(_expectation(item))
+            by_path.setdefault(path, []).append(expectation(item))
             if kind == "value_error":
                 values[path] = _SILENT
     for path, messages in by_path.items():
@@ -80,7 +80,8 @@ def sentences(error: ValidationError, model: type[BaseModel], data: Any) -> Iter
 _SILENT = object()
 
 
-def _expectation(item: Any) -> str:
+def expectation(item: Any) -> str:
+    """What was expected, of one of pydantic's errors."""
     kind, context = item["type"], item.get("ctx", {})
     if kind in _KINDS:
         return f"expected {_KINDS[kind]}"
@@ -95,7 +96,8 @@ def _expectation(item: Any) -> str:
     if kind in ("too_short", "too_long", "string_too_short", "string_too_long"):
         bound = f"at least {context['min_length']}" if "short" in kind else f"at most {context['max_length']}"
         return f"expected {bound} {'characters' if 'string' in kind else 'values'}"
-    return item["msg"][0].lower() + item["msg"][1:]
+    message = item["msg"].removeprefix("Input should be ")
+    return f"expected {message}" if message != item["msg"] else message[0].lower() + message[1:]
 
 
 _BOUNDS = {

@@ -34,7 +34,9 @@ def locate(source: str | Path) -> Path:
     if isinstance(source, str) and in_library(source):
         path = library.path(text)
         if path is None:
-            hint = nearest(text, library.list_paradigms()) or "; see spanlab list"
+            names = library.list_paradigms()
+            begin = [name for name in names if text and name.startswith(text)]
+            hint = f"; there are {', '.join(begin)}" if len(begin) > 1 else nearest(text, begin or names) or "; see spanlab list"
             raise SpanLabError(f"there is no paradigm '{text}'{hint} (a file of your own is given by its path, ending in .yaml)")
         return path
     path = Path(text)

@@ -185,7 +185,7 @@ def _sums(trial: Trial) -> str:
     model = sum(step.percept.model_step for step in trial.steps)
     parts = [_count(model, "step") + (f" and {len(trial.steps) - model} for people only" if model < len(trial.steps) else ""), _count(trial.asks, "question")]
     if fixed:
-        parts.append(f"{round(fixed / 1000, 2):g} s" + (" and what is self-paced" if waits else ""))
+        parts.append(f"{round(fixed / 1000, 2):g} s" + (", plus self-paced steps" if waits else ""))
     elif waits:
         parts.append("self-paced")
     return "   ·   ".join(parts)

@@ -75,7 +75,7 @@ def key_problem(name: str) -> str:
         return f"there is no key '{name}'; did you mean '{called}'?{why}"
     if len(name) == 1 and name.isalpha():
         return f"'{name}' is on the keyboards of some countries only; take a letter from a to z, a digit, or a key such as left, space or num_5"
-    hint = nearest(called, sorted(KEY_NAMES)) or "; keys are called as PsychoPy calls them, such as f, space, left, num_5 (docs/lab.md lists them)"
+    hint = nearest(called, sorted(KEY_NAMES)) or "; keys are called as PsychoPy calls them, such as f, space or num_5 (see 'In the lab' in the documentation)"
     return f"there is no key '{name}'{hint}"
 
 

@@ -132,7 +132,7 @@ def test_a_trial_that_is_too_long_for_a_picture_is_told(run: Run, tmp_path: Path
 
 
 def test_paradigms_that_ship_are_checked_by_name(run: Run) -> None:
-    assert run("check", "vsr", "sfr")[1].startswith("vsr.yaml: vsr is fine (8 combinations of factor levels, ")
+    assert run("check", "vsr", "sfr")[1].startswith("vsr is fine (8 conditions, 48 trials compiled, all drawn)\nsfr is fine (")
 
 
 def test_a_screen_that_is_missing_is_told(run: Run) -> None:

@@ -202,7 +202,7 @@ def test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback(lev
 @pytest.mark.usefixtures("faulty")
 def test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text(PROBE, factors="n: [1, 2]"), encoding="utf-8")
-    assert check_paradigm(tmp_path / "mine.yaml").endswith("small is fine (2 combinations of factor levels, 12 trials compiled, each combination drawn)")
+    assert check_paradigm(tmp_path / "mine.yaml").endswith("small is fine (2 conditions, 12 trials compiled, all drawn)")
     (tmp_path / "mine.yaml").write_text(text(PROBE, factors="n: {random: [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 3]}"), encoding="utf-8")
     with pytest.raises(SpanLabError, match="with n = 3"):
         check_paradigm(tmp_path / "mine.yaml")
@@ -218,11 +218,11 @@ def test_where_there_is_too_much_to_draw_the_line_says_how_much_was(tmp_path: Pa
         ),
         encoding="utf-8",
     )
-    assert "each combination drawn" in check_paradigm(tmp_path / "many.yaml")  # all look alike
+    assert "all drawn" in check_paradigm(tmp_path / "many.yaml")  # all look alike
     (tmp_path / "many.yaml").write_text(
         text("- {phase: probe, show: {matrix: {grid: 6, filled: '=[n]'}}, ask: {choice: {options: 9}, answer: 0}}", factors=factors), encoding="utf-8"
     )
-    assert "20 combinations of factor levels, 120 trials compiled, 5 combinations drawn, which are 5 displays" in check_paradigm(tmp_path / "many.yaml")
+    assert "20 conditions, 120 trials compiled, 5 conditions drawn, which are 5 displays" in check_paradigm(tmp_path / "many.yaml")
 
 
 def test_the_last_of_many_combinations_is_compiled_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,7 @@ def test_the_last_of_many_combinations_is_compiled_too(tmp_path: Path, monkeypat
     with pytest.raises(SpanLabError, match=r"cannot take 50 different ones of 9 \(with a = 19, b = 20"):
         check_paradigm(tmp_path / "many.yaml")
     monkeypatch.setattr("spanlab.paradigms.checking._MAX_COMBINATIONS", 30)
-    assert "400 combinations of factor levels, 600 trials compiled of the first 300 combinations alone" in check_paradigm(tmp_path / "many.yaml")
+    assert "400 conditions, 600 trials compiled of the first 300 conditions alone" in check_paradigm(tmp_path / "many.yaml")
 
 
 # -- figures -------------------------------------------------------------------------------------------------------------------------------------------
@@ -276,8 +276,10 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}, record: {serial_position: 1}}"
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]"), encoding="utf-8")
     status, out, _ = run("check", "small.yaml")
-    assert status == 0
-    assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in out
+    assert (status, out) == (0, "small is fine (2 conditions, 12 trials compiled, all drawn)\n"), "a correct file says one line"
+    out = run("check", "small.yaml", "--details")[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "no set_size, capacity, sensitivity, forced_choice: the trials have no set_size" in " ".join(out.split())
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
-    assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml")[1].splitlines()
-    assert "  figures: load, nback_measures, " in run("check", "nback_verbal")[1]
+    assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml", "--details")[1].splitlines()
+    assert "  figures: load, nback_measures, " in run("check", "nback_verbal", "--details")[1]

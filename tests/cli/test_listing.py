@@ -18,12 +18,22 @@ PARADIGMS = {name: load_paradigm(name) for name in list_paradigms()}
 
 
 def listed(out: str) -> dict[str, str]:
-    """The rows of the printed table by their first column."""
-    return {line.split()[0]: line for line in out.splitlines()[1:] if line}
+    """The rows of the printed table, or of the list, by their first column."""
+    lines = [line for line in out.splitlines() if line]
+    indented = [line for line in lines if line.startswith("  ")]
+    return {line.split()[0]: line for line in indented or lines[1:]}
+
+
+def test_the_list_fits_a_terminal(run: Run) -> None:
+    status, out, err = run("list")
+    assert (status, err) == (0, "")
+    assert set(listed(out)) == set(PARADIGMS)
+    assert max(map(len, out.splitlines())) <= 80
+    assert listed(out)["vsr"].split(maxsplit=1)[1] == "Visual Serial Recall"
 
 
 def test_every_paradigm_has_its_row(run: Run) -> None:
-    status, out, err = run("list")
+    status, out, err = run("list", "--details")
     assert (status, err) == (0, "")
     assert out.splitlines()[0].split() == ["name", "family", "title", "domains", "functions", "factors"]
     rows = listed(out)
@@ -97,7 +107,7 @@ def test_files_of_ones_own_are_listed_too(run: Run, things: None, tmp_path: Path
     assert (status, set(listed(out))) == (0, {"small", "vsr"})
     assert run("list", "mine.yaml")[0] == 1, "a level of list_length is a whole number"
     (tmp_path / "mine.yaml").write_text("extends: vsr\nparadigm: mine\nfactors: {list_length: [2, 3, 4, 8]}\nfamily: Ours\npractice: null\n")
-    status, out, _ = run("list", "mine.yaml", "--family", "ours")
+    status, out, _ = run("list", "mine.yaml", "--family", "ours", "--details")
     assert (status, listed(out)["mine"].split()[-2:]) == (0, ["2-4,", "8"])
 
 

@@ -34,7 +34,7 @@ def spanlab(folder: Path, *arguments: str) -> str:
 
 def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -> None:
     assert run("new", "paradigm", "my_letters")[1].splitlines()[:2] == ["my_letters.yaml", "  spanlab check my_letters.yaml"]
-    status, out, err = run("check", "my_letters.yaml")
+    status, out, err = run("check", "my_letters.yaml", "--details")
     assert (status, err) == (0, "")
     assert "figures: serial_position, set_size, sensitivity, load, reaction_time" in out
     status, out, _ = run("replay", "my_letters.yaml", "--agent", "ideal", "--trials", "6", "--seed", "2")
@@ -43,7 +43,8 @@ def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -
 
 def test_a_new_study_is_right(tmp_path: Path, run: Run) -> None:
     assert run("new", "study", "first_study", "-o", "studies")[0] == 0
-    assert run("check", "studies/first_study.yaml")[1].startswith("first_study.yaml: first_study is fine (2 paradigms, 1 session)\n  session: about ")
+    assert run("check", "studies/first_study.yaml")[1] == "first_study is fine (2 paradigms, 1 session)\n"
+    assert run("check", "studies/first_study.yaml", "--details")[1].startswith("first_study is fine (2 paradigms, 1 session)\n  session: about ")
 
 
 def test_nothing_is_overwritten_and_no_name_is_taken_twice(tmp_path: Path, run: Run) -> None:

@@ -68,7 +68,7 @@ def test_a_session_is_migrated_once_and_its_old_files_are_kept(tmp_path: Path, r
     for name in names:
         check(tmp_path / "data" / name, before[name], GOLDEN / "finished" / name)
     now = files(tmp_path / "data")
-    assert run("migrate", "data")[1].count("is of the newest format (3)") == 3
+    assert run("migrate", "data")[1].count("already has the newest format (3)") == 3
     assert files(tmp_path / "data") == now
     assert_same(read_responses(tmp_path / "data" / PERSON)[["answer", "correct"]], read_responses(GOLDEN / "finished" / PERSON)[["answer", "correct"]])
 

@@ -44,6 +44,7 @@ EXTENSIONS: dict[str, set[str]] = {
     "benchmark": set(),
     "browser": set(),
     "fitting": set(),
+    "modelling": set(),
     "neural": set(),
     "planning": set(),
     "replication": {"neural"},

@@ -22,8 +22,8 @@ STEPS = (
     ("figure serial_position data -o curve.csv", "curve.csv"),
     ("stats data --by list_length", "nothing can be compared"),
     ("methods data", "SpanLab"),
-    ("export data --to bids bids", "3 sessions"),
-    ("export data --to csv csv", "3 sessions"),
+    ("export bids data -o bids", "3 sessions"),
+    ("export csv data -o csv", "3 sessions"),
     ("export nback nback_verbal blocks --blocks 2", "blocks"),
     ("compare data -o report", "report/report.html"),
 )

@@ -66,7 +66,7 @@ def test_every_paradigm_of_the_library_says_how_long_it_takes_and_check_and_list
     rows = {line.split()[0]: line for line in printed.splitlines()[1:] if " of displays, windows and intervals" in line}
     assert sorted(rows) == sorted(list_paradigms())
     assert "360 answers can end their window sooner" in rows["cd"]
-    assert "  duration: about 14 min for 40 trials (6 min of displays" in run("check", "vsr")[1]
+    assert "  duration: about 14 min for 40 trials (6 min of displays" in run("check", "vsr", "--details")[1]
     study_in(tmp_path, STUDY)
     printed = run("check", "study.yaml")[1]
     assert "  session 1: about " in printed

@@ -53,7 +53,7 @@ def everything(folder: Path) -> str:
 
 
 def test_sessions_of_every_kind_keep_the_rules_and_their_answers(tmp_path: Path, run: Run) -> None:
-    status, out, err = run("export", *(GOLDEN / part for part in ("finished", "half", "studies")), "--to", "psychds", "set", "--authors", "A. One; B. Two")
+    status, out, err = run("export", "psychds", *(GOLDEN / part for part in ("finished", "half", "studies")), "-o", "set", "--authors", "A. One; B. Two")
     assert status == 0, err
     assert "12 sessions are not finished" in err
     assert "pseudonyms were drawn at random" in err
@@ -76,7 +76,7 @@ def test_sessions_of_every_kind_keep_the_rules_and_their_answers(tmp_path: Path,
 def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: Run) -> None:
     sources = (GOLDEN / "finished" / "vsr-p01-s3", GOLDEN / "finished" / "vsr-recorded-finished-vsr-p01-s3-s3", GOLDEN / "studies")
     key = tmp_path / "who.csv"
-    assert run("export", *sources, "--to=psychds", "set", "--key-file", "who.csv")[0] == 0
+    assert run("export", "psychds", *sources, "-o", "set", "--key-file", "who.csv")[0] == 0
     said = everything(tmp_path / "set")
     assert not re.search(r"p0[0-9]|2026-|started_at|golden|\bage\b", said)
     people = dict(csv.reader(key.read_text(encoding="utf-8").splitlines()[1:]))
@@ -84,9 +84,7 @@ def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: R
     # the same people are called the same in the next data set, which has more of them
     before = dict(people)
     assert (
-        run("export", *sources, GOLDEN / "half" / "cd-p03-s5", "--to", "psychds", "next", "--key-file", "who.csv", "--fields", "age", "--dates", "--no-seeds")[
-            0
-        ]
+        run("export", "psychds", *sources, GOLDEN / "half" / "cd-p03-s5", "-o", "next", "--key-file", "who.csv", "--fields", "age", "--dates", "--no-seeds")[0]
         == 0
     )
     people = dict(csv.reader(key.read_text(encoding="utf-8").splitlines()[1:]))
@@ -96,12 +94,12 @@ def test_nothing_tells_who_or_when_unless_it_is_asked_for(tmp_path: Path, run: R
     assert all(row["started_at"].startswith("2026-") for row in rows)
     assert not {"seed", "trial_id", "paired_trial_id"} & rows[0].keys()
     assert not broken_rules(tmp_path / "next")
-    assert run("export", GOLDEN / "studies", "--to", "psychds", "named", "--real-ids")[0] == 0
+    assert run("export", "psychds", GOLDEN / "studies", "-o", "named", "--real-ids")[0] == 0
     assert {row["participant_id"] for one in cells(tmp_path / "named").values() for row in one} == {"sub-p01", "sub-p02"}
 
 
 def test_wishes_that_cannot_be_met_are_told_and_leave_nothing(tmp_path: Path, run: Run) -> None:
-    export = ("export", GOLDEN / "studies", "--to", "psychds", "set")
+    export = ("export", "psychds", GOLDEN / "studies", "-o", "set")
     assert "no session has 'sex'; what was asked: age" in complaint(*run(*export, "--fields", "sex"))
     assert "keep the table of pseudonyms outside" in complaint(*run(*export, "--key-file", "set/who.csv"))
     assert "leave out one of the two" in complaint(*run(*export, "--key-file", "who.csv", "--real-ids"))
@@ -109,8 +107,8 @@ def test_wishes_that_cannot_be_met_are_told_and_leave_nothing(tmp_path: Path, ru
     assert "is not a table of pseudonyms" in complaint(*run(*export, "--key-file", "table.csv"))
     (tmp_path / "empty.csv").touch()
     assert "table of pseudonyms" in complaint(*run(*export, "--key-file", "empty.csv"))
-    assert "there is no session here" in complaint(*run("export", "nowhere", "--to", "psychds", "set"))
-    assert "--to names a format" in complaint(*run("export", GOLDEN / "studies", "--to"))
+    assert "there is no session here" in complaint(*run("export", "psychds", "nowhere", "-o", "set"))
+    assert "where to? Name it with -o" in complaint(*run("export", "psychds", GOLDEN / "studies"))
     assert "No such command 'psychds'" in complaint(*run("import", "--from", "psychds", "set", "-o", "back"))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["empty.csv", "table.csv"]
 
@@ -138,5 +136,5 @@ def test_formats_are_listed(run: Run) -> None:
     status, out, _ = run("formats")
     assert status == 0
     assert ["psychds", "export", "sessions"] in [line.split()[:3] for line in out.splitlines()[1:]]
-    assert run("export", "vsr", "--to", "worm", "trials", "--train", "1", "--test", "1", "--no-frames")[0] == 0
-    assert "did you mean 'psychds'" in complaint(*run("export", "vsr", "--to", "psychs", "set")).lower()
+    assert run("export", "worm", "vsr", "-o", "trials", "--train", "1", "--test", "1", "--no-frames")[0] == 0
+    assert "did you mean 'psychds'" in complaint(*run("export", "psychs", "vsr", "-o", "set")).lower()

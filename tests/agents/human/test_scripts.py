@@ -203,8 +203,10 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [own.yaml]\n", encoding="utf-8")
     status, out, _ = run("check", "s.yaml")
     assert status == 0
-    assert out.splitlines()[0] == "s.yaml: s is fine (1 paradigms, 1 session)"
-    assert "  language own, 'fr': there is no title" in out
+    assert out.splitlines()[0] == "s is fine (1 paradigm, 1 session)"
+    assert max(map(len, out.splitlines())) <= 80
+    out = " ".join(out.split())
+    assert "language own, 'fr': there is no title" in out
     assert out.count("the window and legends are available in de, en") == 1
     assert "'de'" not in out, "no language of the study"
     (tmp_path / "t.yaml").write_text("study: t\ntitle: T\nlanguages: [fr]\nparadigms: [cd]\n", encoding="utf-8")

@@ -206,7 +206,7 @@ def test_the_command(run: Run, tmp_path: Path, swept: Path) -> None:
     assert "4 done" in out
     assert str(swept / "by_capacity.csv") in out
     assert "which sweep, and where?" in complaint(*run("sweep", "sweep.yaml"))
-    assert "--status only reports" in complaint(*run("sweep", "sweep.yaml", "--status", swept))
+    assert "--status only reports" in complaint(*run("sweep", swept, "--status", "--workers", "2"))
     assert "holds no sweep" in complaint(*run("sweep", "--status", tmp_path))
     assert "there is no sweep 'table-a2'; did you mean" in complaint(*run("sweep", "table-a2", "-o", "out"))
     assert "another sweep" in complaint(*run("sweep", "table-a1", "-o", swept))

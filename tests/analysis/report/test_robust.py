@@ -63,7 +63,7 @@ def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     assert re.search(r"network:test got \d+% right \(95% interval \d+–\d+%\), above chance \(\d+%; p < \.001\); \d+% at 3 items, \d+% at 4", text)
     where = r"people \(n = 3\) over the same list length and serial position \("
     assert re.search(rf"(from|points (above|below)) {where}.*95% interval [+−]?\d+ to [+−]?\d+; \d+ trials\)", text)
-    assert "Statistics: everybody in one model" in text
+    assert "Statistics: one model of all answers" in text
     assert "p (Holm)" in text
     assert "Error consistency" in text
     assert "Noise ceiling" in text

@@ -1,0 +1,134 @@
+"""Trials of a paradigm as batches of tensors, for models that are trained in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from typing_extensions import override
+
+from spanlab.agents.network import need_torch
+from spanlab.core import SpanLabError
+from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, network_arrays, plan_dataset
+
+need_torch()
+from torch import Tensor, from_numpy  # noqa: E402
+from torch.utils.data import IterableDataset, get_worker_info  # noqa: E402
+
+if TYPE_CHECKING:
+    from spanlab.paradigms import NetworkView, PlannedTrial, Trial
+
+
+class Batch(NamedTuple):
+    """Some trials of a paradigm.
+
+    Parameters
+    ----------
+    frames : float32 (trials, steps, 3, 32, 32), from 0 to 1, black after the end of a trial; (trials, steps, 300) where words are read
+    targets : int64 (trials, steps): the class that is wanted at each step; (trials, outputs), 1 where wanted, for questions with several answers
+    mask : bool (trials, steps): the steps that enter the loss
+    lengths : int64 (trials,): steps of each trial
+    """
+
+    frames: Tensor
+    targets: Tensor
+    mask: Tensor
+    lengths: Tensor
+
+
+class Dataset(IterableDataset[Batch]):
+    """Batches of trials of a paradigm, drawn anew for each batch and the same for the same seed.
+
+    Training, validation and test trials cannot be the same ones. A ``DataLoader`` with workers takes each batch once; give it ``batch_size=None``, because
+    batches are made here.
+
+    Parameters
+    ----------
+    paradigm : name in the library, or a YAML file
+    batch_size : trials in a batch
+    batches : in one pass; None for as many as are asked for
+    split : ``train``, ``validation`` or ``test``
+    levels : levels of some factors, such as ``{"list_length": [3, 4]}``; all when not given
+    seed : of the trials
+    generator : ``corrected`` or ``published`` trials
+
+    Raises
+    ------
+    SpanLabError
+        when torch is missing, the paradigm is unknown, or networks cannot take it.
+
+    Examples
+    --------
+    >>> import spanlab
+    >>> batch = next(iter(spanlab.Dataset("vsr", batch_size=8, levels={"list_length": 3})))
+    >>> batch.frames.shape, batch.targets.shape
+    (torch.Size([8, 6, 3, 32, 32]), torch.Size([8, 6]))
+    """
+
+    def __init__(
+        self,
+        paradigm: str,
+        *,
+        batch_size: int = 64,
+        batches: int | None = None,
+        split: Split = "train",
+        levels: Mapping[str, Any] | None = None,
+        seed: int = 1,
+        generator: Generator = "corrected",
+    ) -> None:
+        super().__init__()
+        if batch_size < 1:
+            raise SpanLabError(f"a batch has one trial or more; found batch_size={batch_size}")
+        self.paradigm = load_paradigm(paradigm)
+        self.batch_size, self.batches, self.split, self.seed, self.generator = batch_size, batches, split, seed, generator
+        self._levels = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()}
+        self.view: NetworkView = self._view()
+
+    def _view(self) -> NetworkView:
+        """What networks see of the paradigm.
+
+        Raises
+        ------
+        SpanLabError
+            when they cannot take it, or when its tasks have heads of different sizes.
+        """
+        views = [self.paradigm.network_view(levels) for levels in self.paradigm.combinations(self._levels)]
+        known = [view for view in views if view is not None]
+        if not known:
+            raise SpanLabError(f"networks cannot take {self.paradigm.name}: the paradigm has no 'network' section that says its task and head")
+        if len({view.head for view in known}) > 1:
+            raise SpanLabError(f"the tasks of {self.paradigm.name} have heads of different sizes; choose levels of one of them")
+        return known[0]
+
+    @property
+    def outputs(self) -> int:
+        """How many logits a model gives at each step: those of the paradigm's head, or two (no and yes) where the head has one output."""
+        return max(self.view.head, 2)
+
+    def trials(self, number: int) -> list[Trial]:
+        """The trials of one batch, by its number from 0."""
+        planned: Iterator[PlannedTrial] = plan_dataset(self.paradigm, self.seed, self.split, self.batch_size, self._levels, start=number * self.batch_size)
+        return [compile_trial(self.paradigm, one.levels, one.seed, self.generator) for one in planned]
+
+    def batch(self, number: int) -> Batch:
+        """One batch, by its number from 0."""
+        trials = self.trials(number)
+        steps = max(sum(step.percept.model_step or step.percept.ask is not None for step in trial.steps) for trial in trials)
+        arrays = network_arrays(self.view, trials, steps)
+        frames = from_numpy(arrays.frames)
+        if frames.ndim == 5:
+            frames = frames.permute(0, 1, 4, 2, 3).float() / 255
+        return Batch(frames, from_numpy(arrays.labels), from_numpy(arrays.trained), from_numpy(arrays.lengths))
+
+    @override
+    def __iter__(self) -> Iterator[Batch]:
+        worker = get_worker_info()
+        number, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        while self.batches is None or number < self.batches:
+            yield self.batch(number)
+            number += step
+
+    def __len__(self) -> int:
+        if self.batches is None:
+            raise TypeError("this data set goes on as long as batches are asked for: give batches=N for a length")
+        return self.batches

@@ -1,0 +1,177 @@
+"""Trials for models that are trained elsewhere: batches, an environment, and torch modules as participants."""
+
+from __future__ import annotations
+
+import rlcompleter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+import spanlab
+from spanlab.core.errors import SpanLabError
+from spanlab.extensions.modelling.dataset import Dataset
+from spanlab.extensions.modelling.gym import Task
+
+
+class Memory(nn.Module):
+    """A recurrent network that nobody has trained; it returns its state, too, as recurrent modules do."""
+
+    def __init__(self, outputs: int = 9) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.memory = nn.LSTM(3 * 32 * 32, 8, batch_first=True)
+        self.head = nn.Linear(8, outputs)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, frames: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        hidden, state = self.memory(frames.flatten(2))
+        return self.head(self.dropout(hidden)), state
+
+
+@pytest.mark.usefixtures("_inside")
+def test_a_module_takes_trials_and_its_weights_are_in_the_record() -> None:
+    module = Memory().train()
+    result = spanlab.replay("vsr", agent=module, logits="0-8", trials=6, levels={"list_length": [3, 4]})
+    assert module.training, "it is left as it was"
+    assert len(result.responses) == 21
+    settings = result.info["agent_settings"]
+    assert settings["class"].endswith("Memory")
+    assert len(settings["sha256"]) == 64
+    assert settings["interface"]["tasks"] == {"vsr": {"logits": [*range(9)]}}
+    again = spanlab.replay("vsr", agent=module, trials=6, levels={"list_length": [3, 4]})
+    assert again.responses["answer"].tolist() == result.responses["answer"].tolist()
+    with torch.no_grad():
+        module.head.bias += 1.0
+    changed = spanlab.replay("vsr", agent=module, trials=6, levels={"list_length": [3, 4]})
+    assert changed.info["agent_settings"]["sha256"] != settings["sha256"]
+
+
+@pytest.mark.usefixtures("_inside")
+def test_logits_are_those_that_are_named() -> None:
+    class Always(nn.Module):
+        def forward(self, frames: torch.Tensor) -> torch.Tensor:
+            return torch.arange(12.0).expand(*frames.shape[:2], 12)
+
+    named = spanlab.replay("vsr", agent=Always(), logits=[8, 7, 6, 5, 4, 3, 2, 1, 0], trials=8, levels={"list_length": 9})
+    first = spanlab.replay("vsr", agent=Always(), trials=8, levels={"list_length": 9})
+    assert set(named.responses["answer"]) == {0}
+    assert set(first.responses["answer"]) == {8}
+
+
+@pytest.mark.usefixtures("_inside")
+def test_what_is_wrong_with_a_module_is_said_in_a_sentence() -> None:
+    with pytest.raises(SpanLabError, match="gives 4 logits at a step"):
+        spanlab.replay("vsr", agent=Memory(4), trials=2)
+    with pytest.raises(SpanLabError, match=r"logits: expected a list of numbers, or from-to such as 0-8; found '8-0'"):
+        spanlab.replay("vsr", agent=Memory(), logits="8-0", trials=2)
+    with pytest.raises(SpanLabError, match="logits and frames are for torch modules"):
+        spanlab.replay("vsr", agent="ideal", logits="0-8", trials=2)
+
+    class Later(nn.Module):
+        def forward(self, frames: torch.Tensor) -> torch.Tensor:
+            return frames.flatten(2)[:, :, :9] + frames.flatten(2)[:, -1:, :9]
+
+    with pytest.raises(SpanLabError, match="frames that come later"):
+        spanlab.replay("vsr", agent=Later(), trials=2)
+
+
+def test_batches_are_what_networks_get_and_the_same_for_the_same_seed() -> None:
+    batch = Dataset("vsr", batch_size=4, levels={"list_length": [3]}, seed=5).batch(2)
+    assert batch.frames.shape == (4, 6, 3, 32, 32)
+    assert batch.frames.dtype == torch.float32
+    assert batch.mask.tolist() == [[False] * 3 + [True] * 3] * 4
+    trial = Dataset("vsr", batch_size=4, levels={"list_length": [3]}, seed=5).trials(2)[1]
+    wanted = [step.truth.answer for step in trial.steps if step.percept.ask is not None]
+    assert batch.targets[1, 3:].tolist() == wanted
+    pixels = torch.from_numpy(spanlab.render(trial, 32)).permute(0, 3, 1, 2) / 255
+    assert torch.equal(batch.frames[1], pixels.float())
+    assert torch.equal(batch.frames, Dataset("vsr", batch_size=4, levels={"list_length": 3}, seed=5).batch(2).frames)
+    other = Dataset("vsr", batch_size=4, levels={"list_length": [3]}, seed=6).batch(2)
+    assert not torch.equal(batch.frames, other.frames)
+    held = Dataset("vsr", batch_size=4, levels={"list_length": [3]}, seed=5, split="test").batch(2)
+    assert not torch.equal(batch.frames, held.frames)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_workers_take_each_batch_once(workers: int) -> None:
+    data = Dataset("smu", batch_size=2, batches=4, levels={"set_size": 1})
+    assert len(data) == 4
+    loaded = [*DataLoader(data, batch_size=None, num_workers=workers)]
+    assert len(loaded) == 4
+    sums = sorted(float(batch.frames.sum()) for batch in loaded)
+    assert sums == pytest.approx(sorted(float(data.batch(number).frames.sum()) for number in range(4)))
+
+
+def test_what_no_network_takes_has_no_batches() -> None:
+    with pytest.raises(SpanLabError, match="no 'network' section"):
+        Dataset("digit_span")
+    with pytest.raises(SpanLabError, match="one trial or more"):
+        Dataset("vsr", batch_size=0)
+    with pytest.raises(TypeError, match="batches=N"):
+        len(Dataset("vsr"))
+
+
+def test_an_environment_rewards_right_answers_and_shows_none() -> None:
+    environment = Task("vsr", levels={"list_length": 3})
+    frame, info = environment.reset(seed=3)
+    assert info == {"new_trial": True, "levels": {"list_length": 3}}
+    assert environment.observation_space.contains(frame)
+    trial = environment.trial
+    assert trial is not None
+    answers = [step.truth.answer for step in trial.steps if step.percept.ask is not None]
+    rewards, infos = [], []
+    over = False
+    while not over:
+        action = answers[len(rewards)] if environment.asked else 0
+        asked = environment.asked
+        frame, reward, over, _, info = environment.step(int(action))
+        assert environment.observation_space.contains(frame)
+        if asked:
+            rewards.append(reward)
+            infos.append(info)
+        else:
+            assert set(info) == {"new_trial", "levels"}, "nothing is told before an answer"
+    assert rewards == [1.0, 1.0, 1.0]
+    assert [info["gt"] for info in infos] == answers
+    with pytest.raises(SpanLabError, match="the trial is over"):
+        environment.step(0)
+
+
+def test_an_environment_is_seeded_and_goes_on() -> None:
+    first, second = Task("cd", levels={"set_size": 2}), Task("cd", levels={"set_size": 2})
+    assert np.array_equal(first.reset(seed=1)[0], second.reset(seed=1)[0])
+    here, there = first.reset()[0], second.reset()[0]
+    assert np.array_equal(here, there)
+    assert not np.array_equal(first.reset(seed=1)[0], first.reset(seed=2)[0])
+    import gymnasium
+    from gymnasium.utils.env_checker import check_env
+
+    made = gymnasium.make("spanlab/Task-v1", paradigm="vsr", levels={"list_length": 2})
+    check_env(made.unwrapped, skip_render_check=True)
+    with pytest.raises(SpanLabError, match="several answers at once"):
+        Task("sfr", levels={"list_length": 3}).reset()
+
+
+def test_names_are_listed_and_completed() -> None:
+    assert {"Dataset", "gym", "replay", "figure"} <= {*dir(spanlab)}
+    assert spanlab.Dataset is Dataset
+    assert spanlab.gym.Task is Task
+    completer = rlcompleter.Completer({"spanlab": spanlab})
+    completed = {completer.complete("spanlab.", number) for number in range(60)}
+    assert {"spanlab.replay(", "spanlab.Dataset(", "spanlab.gym"} <= completed
+    with pytest.raises(AttributeError):
+        spanlab.nothing_of_this_name  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.usefixtures("_inside")
+def test_a_session_shows_its_curve_in_notebooks(tmp_path: Path) -> None:
+    from spanlab.api import session_page
+
+    page = session_page(spanlab.replay("vsr", agent="capacity", trials=20, levels={"list_length": 4}))
+    assert "<b>capacity</b>: Visual Serial Recall (20 trials, 80 answers, " in page
+    assert page.endswith("</svg>")
