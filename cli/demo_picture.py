@@ -22,7 +22,8 @@ PICTURES = (
 )
 _STYLE = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 22px 34px; margin: 12px 0 26px; }
-.pictures figure { margin: 0; } .pictures .wide { grid-column: 1 / -1; } .pictures h2 { font-size: 20px; } .pictures svg { width: 100%; height: auto; background: #fff; border-radius: 8px; }
+.pictures figure { margin: 0; } .pictures .wide { grid-column: 1 / -1; } .pictures h2 { font-size: 20px; }
+.pictures svg { width: 100%; height: auto; background: #fff; border-radius: 8px; }
 :root { color-scheme: light; --paper: #fcfbf8; --raised: #ffffff; --ink: #1d1f24; --soft: #565c67; --line: #e3e0d8; --accent: #00558c; }
 """
 

@@ -21,7 +21,7 @@ def show(
     """Draw one trial's timeline: every display, its phase, its ms, the question and the correct answer."""
     from ...paradigms.preview.sheet import trial_picture
 
-    if output.suffix.lower() != ".png":
+    if output.suffix and output.suffix.lower() != ".png":
         raise SpanLabError(f"a trial is drawn as a .png; found '{output.name}'")
     loaded, trial = one_trial(paradigm, set_, seed, generator)
     picture = trial_picture(trial, loaded)
