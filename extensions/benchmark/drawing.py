@@ -228,7 +228,7 @@ def _effect(effect: Mapping[str, Any], y: float) -> list[str]:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 25 else name[:24] + "…"
+    return name if len(name) <= 22 else name[:21] + "…"
 
 
 def _domain(effect: Mapping[str, Any], beside: Mapping[str, Any] | None) -> tuple[float, float]:
