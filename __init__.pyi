@@ -22,5 +22,7 @@ __all__: list[str]
 
 # Names of other packages (entry points of the group spanlab.python), for type checkers; they are loaded when they are first used.
 import spanlab.extensions.modelling.dataset as _dataset
+import spanlab.extensions.modelling.gym as _gym
 
 Dataset = _dataset.Dataset
+gym = _gym

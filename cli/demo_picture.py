@@ -81,7 +81,7 @@ def result_in_words(sessions: Sequence[Path]) -> list[str]:
     for folder in sessions:
         info, result = read_session(folder), SessionResult(folder)
         paradigm = str(info["paradigm"])
-        titles[paradigm] = str(info["paradigm_title"])
+        titles[paradigm] = str(info.get("paradigm_title", paradigm))
         people = _published(paradigm, result.responses)
         if people is not None:
             shares.setdefault(paradigm, {})["published people"] = people

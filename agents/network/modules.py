@@ -51,7 +51,7 @@ class ModuleNetwork(OwnNetwork):
             found = self._module(frames if parameter is None else frames.to(parameter.device))
         finally:
             self._module.train(trained)
-        outputs = found[0] if isinstance(found, tuple | list) and found and isinstance(found[0], torch.Tensor) else found
+        outputs: Any = found[0] if isinstance(found, tuple | list) and found and isinstance(found[0], torch.Tensor) else found
         return outputs
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import override
 
-from spanlab.agents.network import need_torch
+from spanlab.agents.network import arrays_of, need_torch
 from spanlab.core import SpanLabError
-from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, network_arrays, plan_dataset
+from spanlab.paradigms import Generator, Split, compile_trial, load_paradigm, plan_dataset
 
 need_torch()
 from torch import Tensor, from_numpy  # noqa: E402
 from torch.utils.data import IterableDataset, get_worker_info  # noqa: E402
 
 if TYPE_CHECKING:
-    from spanlab.paradigms import NetworkView, PlannedTrial, Trial
+    from spanlab.paradigms import PlannedTrial, Trial
 
 
 class Batch(NamedTuple):
@@ -80,11 +80,13 @@ class Dataset(IterableDataset[Batch]):
         if batch_size < 1:
             raise SpanLabError(f"a batch has one trial or more; found batch_size={batch_size}")
         self.paradigm = load_paradigm(paradigm)
-        self.batch_size, self.batches, self.split, self.seed, self.generator = batch_size, batches, split, seed, generator
+        self.batch_size, self.batches, self.seed = batch_size, batches, seed
+        self.split: Split = split
+        self.generator: Generator = generator
         self._levels = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()}
-        self.view: NetworkView = self._view()
+        self.view = self._view()
 
-    def _view(self) -> NetworkView:
+    def _view(self) -> Any:
         """What networks see of the paradigm.
 
         Raises
@@ -113,8 +115,7 @@ class Dataset(IterableDataset[Batch]):
     def batch(self, number: int) -> Batch:
         """One batch, by its number from 0."""
         trials = self.trials(number)
-        steps = max(sum(step.percept.model_step or step.percept.ask is not None for step in trial.steps) for trial in trials)
-        arrays = network_arrays(self.view, trials, steps)
+        arrays = arrays_of(self.view, trials)
         frames = from_numpy(arrays.frames)
         if frames.ndim == 5:
             frames = frames.permute(0, 1, 4, 2, 3).float() / 255

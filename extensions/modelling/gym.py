@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from spanlab.agents.network import arrays_of
 from spanlab.core import SpanLabError, need
-from spanlab.paradigms import Generator, Split, Trial, compile_trial, is_model_step, load_paradigm, network_arrays, plan_dataset
+from spanlab.paradigms import Generator, Split, Trial, compile_trial, is_model_step, load_paradigm, plan_dataset
 
 need("gym", "gymnasium", "an environment of Gymnasium")
 import gymnasium  # noqa: E402
@@ -45,7 +46,8 @@ class Task(gymnasium.Env[np.ndarray, int]):
     def __init__(self, paradigm: str, *, levels: Mapping[str, Any] | None = None, split: Split = "train", generator: Generator = "corrected") -> None:
         self.paradigm = load_paradigm(paradigm)
         self._levels = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in (levels or {}).items()}
-        self._split, self._generator = split, generator
+        self._split: Split = split
+        self._generator: Generator = generator
         view = self.paradigm.network_view(self.paradigm.combinations(self._levels)[0])
         if view is None or view.input != "frames":
             raise SpanLabError(f"{self.paradigm.name} cannot be an environment: it has no 'network' section with frames")
@@ -88,7 +90,7 @@ class Task(gymnasium.Env[np.ndarray, int]):
         trial = compile_trial(self.paradigm, planned.levels, planned.seed, self._generator)
         shown = [step for step in trial.steps if is_model_step(step.percept)]
         view = self.paradigm.network_view(trial.levels) or self._view
-        arrays = network_arrays(view, [trial], len(shown))
+        arrays = arrays_of(view, [trial])
         if arrays.labels.shape != (1, len(shown)):
             raise SpanLabError(f"{self.paradigm.name} cannot be an environment: a question has several answers at once")
         self.trial, self._step = trial, 0

@@ -12,7 +12,7 @@ import numpy as np
 from ....core.errors import SpanLabError
 from ....paradigms import Answer, Ask, NetworkView, Paradigm, PlannedTrial, Trial, compile_trial, plan_dataset
 from ....paradigms.identity import stream
-from ....paradigms.network_view import Labels, Loss, is_model_step, labels_of
+from ....paradigms.network_view import Labels, Loss, NetworkArrays, is_model_step, labels_of, network_arrays
 from .words import Store
 
 Split = Literal["train", "validation", "test"]
@@ -103,6 +103,11 @@ class Pool:
             frames[at, :own], frames[at, own:] = block.frames[row, :own], block.frames[row, own - 1]
             trained[at, :own], targets[at, :own], phases[at, :own] = block.trained[row, :own], block.targets[row, :own], block.phases[row, :own]
         return Rows([block.task for block, _ in places], frames, lengths, trained, targets, phases)
+
+
+def arrays_of(view: NetworkView, trials: Sequence[Trial]) -> NetworkArrays:
+    """Return trials of one task as arrays with as many steps as the longest of them has."""
+    return network_arrays(view, trials, max(sum(is_model_step(step.percept) for step in trial.steps) for trial in trials))
 
 
 class Compiled(NamedTuple):

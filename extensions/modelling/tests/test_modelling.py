@@ -46,7 +46,7 @@ def test_a_module_takes_trials_and_its_weights_are_in_the_record() -> None:
     again = spanlab.replay("vsr", agent=module, trials=6, levels={"list_length": [3, 4]})
     assert again.responses["answer"].tolist() == result.responses["answer"].tolist()
     with torch.no_grad():
-        module.head.bias += 1.0
+        module.head.bias.add_(1.0)
     changed = spanlab.replay("vsr", agent=module, trials=6, levels={"list_length": [3, 4]})
     assert changed.info["agent_settings"]["sha256"] != settings["sha256"]
 
@@ -129,7 +129,7 @@ def test_an_environment_rewards_right_answers_and_shows_none() -> None:
     while not over:
         action = answers[len(rewards)] if environment.asked else 0
         asked = environment.asked
-        frame, reward, over, _, info = environment.step(int(action))
+        frame, reward, over, _, info = environment.step(int(str(action)))
         assert environment.observation_space.contains(frame)
         if asked:
             rewards.append(reward)
