@@ -1,14 +1,11 @@
 from .agent import NetworkAgent as NetworkAgent
 from .foreign import Interface as Interface
 from .foreign import OwnNetwork as OwnNetwork
-<<<<<<< HEAD
+from .inputs.data import arrays_of as arrays_of
 from .lesions import accuracy_without as accuracy_without
 from .observed import Observed as Observed
 from .observed import before_the_probe as before_the_probe
 from .observed import observe as observe
-=======
-from .inputs.data import arrays_of as arrays_of
->>>>>>> 8cc477d3 (Door for modellers: arrays of trials through the room of networks; panels and names of other packages are documented)
 from .settings import CompactSettings as CompactSettings
 from .settings import WormSettings as WormSettings
 from .settings import model_settings as model_settings
