@@ -43,8 +43,8 @@ def test_what_is_sparse_is_folded_but_for_the_first_where_all_are(tmp_path: Path
     monkeypatch.setattr(folder, "save", lambda *_: [])
     few = compare([answers(tmp_path, 3)], tmp_path / "few", Options()).read_text(encoding="utf-8")
     figures = len(re.findall(r"<figure id=", few))
-    assert few.count('<details class="sparse">') == figures - 1 > 0
+    assert few.count('<details class="fold sparse">') == figures - 1 > 0
     assert few.count("folded: ") == figures - 1
     assert re.search(r"\d+ of its \d+ points are of fewer than 8 trials\.", few)
     enough = compare([answers(tmp_path, 20)], tmp_path / "enough", Options()).read_text(encoding="utf-8")
-    assert '<details class="sparse">' not in enough
+    assert '<details class="fold sparse">' not in enough
