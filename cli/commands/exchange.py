@@ -26,6 +26,8 @@ class _Formats(TyperGroup):
     """The commands of one direction, made from what the formats declare when one of them is asked for."""
 
     imports: bool
+    #: how earlier versions named the format beside what is read or written, in place of before it; scripts may still say so
+    earlier: str
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -34,15 +36,28 @@ class _Formats(TyperGroup):
             side = format_.reads if self.imports else format_.writes
             if side is not None:
                 self.add_command(_command(format_, side, self.imports), format_.name)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, self._format_first(args))
+
+    def _format_first(self, args: list[str]) -> list[str]:
+        """``DATA --to FORMAT DIR`` as ``FORMAT DATA DIR``."""
+        for place, argument in enumerate(args):
+            name, equals, value = argument.partition("=")
+            if name == self.earlier:
+                after = place + 1 if equals else place + 2
+                if not equals and after > len(args):
+                    raise SpanLabError(f"{self.earlier} names a format (spanlab formats lists them)")
+                return [value if equals else args[place + 1], *args[:place], *args[after:]]
+        return args
 
 
 class _Imports(_Formats):
     imports = True
+    earlier = "--from"
 
 
 class _Exports(_Formats):
     imports = False
+    earlier = "--to"
 
 
 import_app = typer.Typer(
