@@ -123,13 +123,19 @@ def _points() -> dict[str, EntryPoint]:
 
 def panel_of(name: str) -> str:
     """The panel of the help page under which a command stands."""
-    from importlib.metadata import entry_points
-
     for panel, commands in PANELS.items():
         if name in commands:
             return panel
-    chosen = next((point.value for point in entry_points(group=PANELS_OF_OTHERS, name=name)), OTHERS)
+    chosen = _panels_of_others().get(name, OTHERS)
     return chosen if chosen in PANELS else OTHERS
+
+
+@functools.cache
+def _panels_of_others() -> dict[str, str]:
+    """The panels that other packages name for their commands; reading them once is a third of the help page."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=PANELS_OF_OTHERS)}
 
 
 def _package(point: EntryPoint) -> str:

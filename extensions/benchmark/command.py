@@ -10,7 +10,6 @@ import typer
 from spanlab.cli import progress_bar
 from spanlab.cli.commands import print_table
 from spanlab.core import SpanLabError
-from spanlab.sessions import Watcher
 
 
 def benchmark(
@@ -55,6 +54,8 @@ def _run(
     price: str | None,
     max_cost: float | None,
 ) -> None:
+    from spanlab.sessions import Watcher
+
     from .card import card_of, tally
     from .drawing import write_card
     from .running import Plan, agent_at
