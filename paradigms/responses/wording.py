@@ -85,10 +85,10 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     text = dashed(text)
     if negated(text, frozenset({blank})) or OR.search(text):
         return None
-    text = with_gaps(_without_line_numbers(text), labels, blank)
-    if text is None:
+    gapped = with_gaps(_without_line_numbers(text), labels, blank)
+    if gapped is None:
         return None
-    text = text.translate(_DRESS)
+    text = gapped.translate(_DRESS)
     runs = _runs(text, labels, blank)
     if len(runs) == 1 and runs[0].whole:
         return runs[0].values if take in (None, len(runs[0].values)) else None

@@ -30,7 +30,7 @@ _KEYS_OF_KIND: Mapping[type[ResponseKind], tuple[str, ...]] = {
 #: What takes back what was said before it, and what says that something was meant.
 _CORRECTION = re.compile(
     r"(?:[.,;:!?—–]|\.\.\.|…|-)\s*"
-    r"(?:no,? wait|wait,? no|wait|actually|scratch that|correction|oops|sorry,?(?: i (?:meant|mean))?|i (?:mean|meant)|or rather|rather|"
+    r"(?:no,? wait|wait,? no|wait|actually|scratch that|correction|oops|sorry,?(?: i (?:meant|mean))?|i (?:mean|meant)|"
     r"nein,? moment|moment,? nein|korrektur|non,? attends|perdón|不对)(?:,? (?:that is|that's|it is|it's|it should be|i meant|the answer is))?[,:.!]*\s+",
     re.IGNORECASE,
 )
@@ -95,7 +95,9 @@ _VERBS = (
 )
 #: A number before a plural counts things.
 _COUNT = re.compile(
-    rf"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s\b", re.I
+    r"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )(?:\d+ (?:out )?of (?:the )?)?"
+    rf"\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s\b",
+    re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"\b(?:positions|places|cells|options|boxes|blocks|numbers) \d+(?:, \d+)*,? (?:and|or|&) \d+", re.IGNORECASE)
 _CALLED = re.compile(r"\b(?:option|box|choice|answer option) (?:no\.? |number )?#?(?=\d)", re.IGNORECASE)

@@ -375,7 +375,8 @@ def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_sta
     folders = [tmp_path / line for line in out.split()]
     ids = [sorted(read_responses(folder)["trial_id"].unique()) for folder in folders]
     assert ids[0] == ids[1] == sorted(read_responses(tmp_path / "data" / "vsr-ideal-s1")["trial_id"].unique())
-    lines = [line for line in err.splitlines() if line.startswith("chat:")]
+    lines = [line for line in err.splitlines() if line.startswith("chat:") and " in vsr: " not in line]
+    assert sum("could not be read" in line and " in vsr: " in line for line in err.splitlines()) == 2
     assert [line.split(":")[1] for line in lines] == ["a", "b", "a", "b"]
     assert "requests in 4 conversations" in lines[1]
     assert [read_session(folder)["account"]["cost"] is None for folder in folders] == [True, False]

@@ -24,7 +24,7 @@ def test_the_replies_are_many_and_of_all_sorts() -> None:
     both = [one for half in ("worked_on", "held_out") for one in judged(half)]
     assert len(both) >= 400
     assert {one.kind for one in both} == set(KINDS)
-    assert {kind.name for kind in KINDS.values()} == set(RESPONSES)
+    assert {kind.name for kind in KINDS.values()} == set(RESPONSES) - {"open_text"}  # whose every reply is its answer
     assert {one.reasoning for one in both} == {"none", "before", "after"}
     assert 0.25 < sum(one.answer is None for one in both) / len(both) < 0.5
     for words in ("Antwort", "réponse", "respuesta", "答案", "answer"):
