@@ -11,8 +11,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: A connection has sent the head of its request within so many seconds.
 HEAD_S = 10.0
-#: So many connections of one address, and so many in all, may be silent. The oldest goes when there is another one.
-MOST_OF_ADDRESS, MOST_SILENT = 100, 400
+#: So many connections of one address, and so many in all, may be silent for longer than this (s). The oldest goes when there is another one. Many honest
+#: pages may come in the same second, and behind a proxy all have its address.
+GRACE_S, MOST_OF_ADDRESS, MOST_SILENT = 3.0, 100, 400
 
 _silent: OrderedDict[PromptHttp, str] = OrderedDict()
 
@@ -25,11 +26,13 @@ class PromptHttp(H11Protocol):
         super().connection_made(transport)
         self._waits = self.loop.call_later(HEAD_S, self._give_up)
         address = self.client[0] if self.client else ""
-        of_address = [line for line, where in _silent.items() if where == address]
+        self._since = self.loop.time()
+        late = [line for line in _silent if self._since - line._since > GRACE_S]
+        of_address = [line for line in late if _silent[line] == address]
         if len(of_address) >= MOST_OF_ADDRESS:
             of_address[0]._give_up()
-        elif len(_silent) >= MOST_SILENT:
-            next(iter(_silent))._give_up()
+        elif len(late) >= MOST_SILENT:
+            late[0]._give_up()
         _silent[self] = address
 
     @override
