@@ -113,7 +113,7 @@ def _points() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # a tenth of the start of a small command
 
     points: dict[str, EntryPoint] = {}
-    for point in entry_points(group=GROUP):
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         if point.name in COMMANDS or point.name in points:
             print(f"NOTE the command '{point.name}' of {_package(point)} is left out: there is one of this name already", file=sys.stderr)
         else:

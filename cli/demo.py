@@ -12,6 +12,7 @@ from typing import Any
 
 from ..agents.base import Agent
 from ..agents.observers import make_observer
+from ..core.agent_kinds import NETWORK, PARTICIPANT
 from ..core.errors import SpanLabError
 from ..core.extras import how_to_install, installed, need
 from ..paradigms import Paradigm, PlannedTrial, Trial, load_paradigm, network_tasks, plan_session
@@ -137,7 +138,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
 
 def _real(folder: Path) -> bool:
     """Whether a session is that of a network or a person, and not simulated or scripted."""
-    return read_session(folder)["agent_kind"] in ("network", "participant")
+    return read_session(folder)["agent_kind"] in (NETWORK.name, PARTICIPANT.name)
 
 
 def _parts(me: bool, browser: bool) -> set[str]:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..core.agent_kinds import PARTICIPANT, SIMULATED
 from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
 
@@ -85,7 +86,7 @@ def result_in_words(sessions: Sequence[Path]) -> list[str]:
         people = _published(paradigm, result.responses)
         if people is not None:
             shares.setdefault(paradigm, {})["published people"] = people
-        name = "you" if info["agent_kind"] == "participant" else "simulated participant" if info["agent_kind"] == "simulated" else str(info["agent"])
+        name = {PARTICIPANT.name: "you", SIMULATED.name: "simulated participant"}.get(info["agent_kind"], str(info["agent"]))
         shares.setdefault(paradigm, {})[name] = result.accuracy
     return [f"{titles[paradigm]}, correct: {', '.join(f'{name} {100 * share:.0f}%' for name, share in told.items())}." for paradigm, told in shares.items()]
 

@@ -15,6 +15,7 @@ from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Percept, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.paradigms.responses import RESPONSES, Cells, Choice, Continuous, Rating, ResponseKind, SerialOrder, TypedText
+from spanlab.paradigms.responses.open_text import OpenText
 from spanlab.sessions import read_responses
 from spanlab.sessions.record.reader import finished_trials, read_events
 
@@ -85,6 +86,7 @@ KINDS = [
         TypedText.model_validate({"characters": "digits", "most": 8}),
         "a text of 1 to 8 of the characters '0123456789', with no space at either end, or '?' for one that is not known",
     ),
+    (OpenText.model_validate({"most": 200}), "a text of 1 to 200 characters, or '?' for no answer"),
 ]
 
 

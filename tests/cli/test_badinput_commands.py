@@ -91,7 +91,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("replay --like nowhere --agent ideal", "nowhere is not a session: it has no session.json"),
     ("replay --like file --agent ideal", "file is not a session: it has no session.json"),
     ("replay --like folder --agent ideal --trials 3", "--like takes exactly the trials of that session"),
-    ("resume", "Missing argument 'SESSION'"),
+    ("resume", "Missing argument 'FOLDER'"),
     ("resume nowhere", "nowhere is not a session: it has no session.json"),
     ("resume file", "file is not a session: it has no session.json"),
     ("resume folder", "folder is not a session: it has no session.json"),

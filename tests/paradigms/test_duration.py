@@ -68,9 +68,9 @@ def test_every_paradigm_of_the_library_says_how_long_it_takes_and_check_and_list
     assert "360 answers can end their window sooner" in rows["cd"]
     assert "  duration: about 14 min for 40 trials (6 min of displays" in run("check", "vsr", "--details")[1]
     study_in(tmp_path, STUDY)
-    printed = run("check", "study.yaml")[1]
+    printed = run("check", "study.yaml", "--details")[1]
     assert "  session 1: about " in printed
     assert "assumed for self-paced answers" in printed
     study_in(tmp_path, STUDY + "groups: [a, {name: b, set: {long: {list_length: 9}}}]\n")
-    first, second = (line for line in run("check", "study.yaml")[1].splitlines() if "session 1 of group" in line)
+    first, second = (line for line in run("check", "study.yaml", "--details")[1].splitlines() if "session 1 of group" in line)
     assert first.split("long")[1] != second.split("long")[1]

@@ -16,7 +16,7 @@ from spanlab.paradigms import compile_trial, load_paradigm
 
 _STEPPING = """
 import json
-from spanlab.agents.human import Participant, virtual_screen
+from spanlab.agents.human import Participant, WindowOptions, virtual_screen
 from spanlab.agents.human.input.xtest import XTestInput, InputEvent
 from spanlab.agents.human.preview import Preview
 from spanlab.paradigms import compile_trial, load_paradigm
@@ -31,7 +31,7 @@ class Watcher:
 
 
 with virtual_screen(1024, 768):
-    agent = Participant(width_cm=34.0, say=lambda sentence: None)
+    agent = Participant(WindowOptions(width_cm=34.0), say=lambda sentence: None)
     stage = agent.open()
     hands = XTestInput(stage.window.now, stage.window.size, stage.window.corner)
     preview = Preview(stage, compile_trial(load_paradigm("vsr"), {"list_length": 2}, seed=1))

@@ -197,8 +197,10 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("check", "own.yaml")
     assert status == 0
     assert "  language 'fr': there is no title\n" in out
-    assert "  language 'fr': the timeline has texts or answers without a translation: same, different (translations)\n" in out
-    assert "  language 'fr': the window and legends are available in de, en; their own texts are then in English\n" in out
+    assert max(map(len, out.splitlines())) <= 80
+    out = " ".join(out.split())
+    assert "language 'fr': the timeline has texts or answers without a translation: same, different (translations)" in out
+    assert "language 'fr': the window and legends are available in de, en; their own texts are then in English" in out
     assert "'de'" in out, "its title"
     (tmp_path / "s.yaml").write_text("study: s\ntitle: S\nlanguages: [fr, en]\nparadigms: [own.yaml]\n", encoding="utf-8")
     status, out, _ = run("check", "s.yaml")

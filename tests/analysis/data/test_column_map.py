@@ -110,7 +110,7 @@ def test_what_is_called_otherwise_altogether_is_not_suggested() -> None:
     [
         ("subject", r"--map takes THEIRS=OURS, such as subject=participant,accuracy=correct, and OURS:VALUE .*found 'subject'"),
         ("subject=particpant", r"the response table has no column 'particpant'; did you mean 'participant'\?"),
-        ("subject=xyzzy", r"the response table has no column 'xyzzy' \(docs/record\.md lists them; a condition is factor_NAME\)"),
+        ("subject=xyzzy", r"the response table has no column 'xyzzy' \(see 'The record' in the documentation; a condition is factor_NAME\)"),
         ("a=correct,b=correct", "each column is named once"),
         ("a=correct,a=rt_ms", "each column is named once"),
         ("a=correct,correct:1", "each column is named once"),
