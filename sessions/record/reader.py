@@ -132,6 +132,13 @@ def packed(table: ResponseTable, session: str) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def _arrow_types() -> Mapping[str, Any]:
+    """How Arrow calls the types of columns."""
+    import pyarrow
+
+    return {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
+
+
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
     """Rows as a table: the declared columns in order, then the further ones (``factor_``, ``record_``, ``score_``) by name.
 
@@ -142,7 +149,7 @@ def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
     """
     import pyarrow
 
-    types = {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}
+    types = _arrow_types()
     extra = sorted({name for row in rows for name in row} - {column.name for column in COLUMNS})
     columns = [*COLUMNS, *(Column(name, "json", "") for name in extra)]
     arrays = []
@@ -241,7 +248,7 @@ def _with_trial_timing(folder: Path, table: pyarrow.Table, missing: Sequence[str
     keys = [trial_key(bool(row["practice"]), row["trial"]) for row in numbered]
     for column in (column for column in COLUMNS if column.name in missing):
         values = [timings.get((key, done.get(key, 0)), {}).get(column.name) for key in keys]
-        table = table.append_column(column.name, pyarrow.array(values, pyarrow.int64() if column.type == "integer" else pyarrow.float64()))
+        table = table.append_column(column.name, pyarrow.array(values, _arrow_types()[column.type]))
     declared = [column.name for column in COLUMNS if column.name in table.column_names]
     return table.select([*declared, *(name for name in table.column_names if name not in declared)])
 
