@@ -274,7 +274,7 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
     ("typed", "said"),
     [
         ("import nback", "Missing argument 'FOLDER'"),
-        ("import nback letters", "Missing option '-o'"),
+        ("import nback letters", "where to? Name it with -o"),
         ("import nback nowhere -o out", "nowhere is not a folder; expected one with block files, such as letters/1back/0.txt"),
         ("import nback file -o out", "file is not a folder"),
         ("import nback folder -o out", "folder holds no block files; expected a layout such as letters/1back/0.txt"),

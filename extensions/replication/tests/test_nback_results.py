@@ -338,7 +338,7 @@ def test_files_that_hold_no_results(tmp_path: Path, text: str | bytes, said: str
     ("typed", "said"),
     [
         ("import nback-results", "Missing argument 'FILE...'"),
-        ("import nback-results all_trials_verbal.json", "Missing option '-o'"),
+        ("import nback-results all_trials_verbal.json", "where to? Name it with -o"),
         ("import nback-results all_trials_nowhere.json -o data", "the name of all_trials_nowhere.json does not say enough about these results"),
         ("import nback-results all_trials_verbal_x.json -o data", "all_trials_verbal_x.json cannot be read: No such file or directory"),
         ("import nback-results folder -o data --as nback_verbal --model x", "folder cannot be read: Is a directory"),
