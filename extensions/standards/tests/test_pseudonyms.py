@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from session_tools import AtTheWindow, Guessing, Saying, take
 from study_files import STUDY, Guest, sit, study_in
 
@@ -32,6 +33,8 @@ PEOPLE = ("ada_lovelace", "p-0417", "mjw1987", "S23", "anna.b", "k_7f")
 #: who might have taken part, so far as the attacker knows; the first six did
 CANDIDATES = (*PEOPLE, "grace_hopper", "p-0418", "mjw1986", "S24", "anna.c", "k_7e")
 SHARED = [name for name in FORMATS if (side := FORMATS.get(name).writes) is not None and side.content == "sessions"]
+#: formats in which no trial is, with its seed or without, and that therefore have no option about seeds, trials, times and answers
+NO_TRIALS = ("scores",)
 formats = pytest.mark.parametrize(
     "form", [pytest.param(one, marks=pytest.mark.skipif(one == "inspect" and find_spec("inspect_ai") is None, reason="needs inspect_ai")) for one in SHARED]
 )
@@ -123,15 +126,30 @@ def shared(form: str, data: Path, output: Path, **options: Any) -> tuple[Path, s
     """A data set with everything that is not left out, and the notes on it."""
     writing, notes = FORMATS.get(form), list[str]()
     assert writing.writes is not None
-    everything = {"dates": True, "free_text": True} | ({"machines": True} if form in ("psych101", "chat-jsonl") else {})
+    everything = {} if form in NO_TRIALS else {"dates": True, "free_text": True}
+    everything |= {"machines": True} if form in ("psych101", "chat-jsonl") else {}
     writing().write([str(data)], output, writing.writes.options(**everything, **options), Report(done=lambda _: None, note=notes.append))
     return output, "\n".join(notes)
+
+
+def assert_everybody_is_there_without_trials(found: Path, notes: str) -> None:
+    """Everybody has a row of scores under a pseudonym; nothing that was drawn for their trials is there, so that nothing need be said of it."""
+    with (found / "scores.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert {row["participant"] for row in rows} == {f"sub-{number}" for number in range(1, len(PEOPLE) + 1)}
+    assert all(any(value for name, value in row.items() if name.startswith("vsr_")) for row in rows)
+    assert drawn(found) == set()
+    assert "seeds" not in notes
+    assert "NOT PSEUDONYMOUS" not in notes
 
 
 @formats
 def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again(form: str, old: Path, tmp_path: Path) -> None:
     found, notes = shared(form, old, tmp_path / "set")
     assert named(found) == set()
+    if form in NO_TRIALS:
+        assert_everybody_is_there_without_trials(found, notes)
+        return
     assert "18 sessions with seeds that may tell who took part" in notes
     assert "NOT PSEUDONYMOUS: 18 sessions" in notes
     assert "these trials cannot be made again; --with-seeds shares them" in notes
@@ -139,6 +157,10 @@ def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_m
 
 @formats
 def test_the_attack_finds_everybody_where_old_seeds_are_shared(form: str, old: Path, tmp_path: Path) -> None:
+    if form in NO_TRIALS:
+        with pytest.raises(ValidationError, match="with_seeds"):
+            shared(form, old, tmp_path / "set", with_seeds=True)
+        return
     found, notes = shared(form, old, tmp_path / "set", with_seeds=True)
     assert "whoever guesses an identifier can see from the seeds whether it is right. Do not publish these data" in notes
     if form in ("psych101", "chat-jsonl"):  # words alone
@@ -152,7 +174,9 @@ def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(form:
     found, notes = shared(form, new, tmp_path / "set")
     assert named(found) == set()
     assert "seeds" not in notes
-    if form not in ("psych101", "chat-jsonl"):
+    if form in NO_TRIALS:
+        assert_everybody_is_there_without_trials(found, notes)
+    elif form not in ("psych101", "chat-jsonl"):
         seeds = {str(read_session(session)["plan"][0]["seed"]).encode() for session in find_sessions([new])}
         content = b"\n".join(told(found))
         assert len(seeds) == len(PEOPLE)
@@ -162,7 +186,11 @@ def test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared(form:
 @formats
 def test_the_attack_finds_everybody_by_name(form: str, new: Path, tmp_path: Path) -> None:
     named_so = {"".join(part[:1].upper() * bool(place) + part[1 - (not place) :] for place, part in enumerate(re.split("[^A-Za-z0-9]", who))) for who in PEOPLE}
-    content = b"\n".join(told(shared(form, new, tmp_path / "set", real_ids=True)[0]))
+    found, _ = shared(form, new, tmp_path / "set", real_ids=True)
+    if form in NO_TRIALS:
+        assert named(found) == set(PEOPLE), "as they are"
+        return
+    content = b"\n".join(told(found))
     assert all(one.encode() in content for one in named_so)
 
 
@@ -232,10 +260,33 @@ def named_by_trials(form: str, guesses: dict[str, Path], found: Path, folder: Pa
     return {who for who, trials in again.items() if trials <= there}
 
 
+def named_by_what_is_drawn(guesses: dict[str, Path], found: Path, folder: Path) -> set[str]:
+    """The candidates of whose trials, made again, an identifier, a seed or the right answers in a row are anywhere in a data set."""
+    content = b"\n".join(told(found)).decode("utf-8", "replace")
+    tokens = set(re.findall(r"[A-Za-z0-9]+", content))
+    named_so: set[str] = set()
+    for who, data in guesses.items():
+        made = shared("csv", data, folder / f"{who}-made", with_seeds=True)[0] / "responses.csv"
+        with made.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        answers = [row["correct_answer"] for row in rows]
+        assert len(answers) >= TRIALS
+        in_a_row = any(sign.join(answers) in content for sign in (",", ", ", ";", "\n", "\t", " ", ""))
+        if in_a_row or tokens & {word for row in rows for word in (row["trial_id"], row["seed"])}:
+            named_so.add(who)
+    return named_so
+
+
 @formats
 def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(form: str, old: Path, guesses: dict[str, Path], tmp_path: Path) -> None:
     """Without seeds, the right answers are those of the seeds."""
     found, notes = shared(form, old, tmp_path / "set")
+    if form in NO_TRIALS:
+        assert named_by_what_is_drawn(guesses, found, tmp_path) == set()
+        with_trials, _ = shared("csv", old, tmp_path / "trials", with_seeds=True)
+        assert named_by_what_is_drawn(guesses, with_trials, tmp_path / "again") == set(PEOPLE), "the attack finds them where trials are"
+        assert_everybody_is_there_without_trials(found, notes)
+        return
     assert named_by_trials(form, guesses, found, tmp_path) == set(PEOPLE)
     assert "NOT PSEUDONYMOUS: 18 sessions" in notes
     assert "whoever guesses an identifier can make its trials again" in notes
@@ -251,6 +302,11 @@ def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_
     both.mkdir()
     for source in (old, new):
         (both / source.parent.name).symlink_to(source)
+    if form in NO_TRIALS:
+        found, notes = shared(form, both, tmp_path / "set")
+        assert named_by_what_is_drawn(guesses, found, tmp_path) == set()
+        assert_everybody_is_there_without_trials(found, notes)
+        return
     found, notes = shared(form, both, tmp_path / "set", pseudonymous=True)
     assert named_by_trials(form, guesses, found, tmp_path) == set()
     assert "18 sessions with seeds that may tell who took part (they are of an older version, or were given): left out (--pseudonymous)" in notes
