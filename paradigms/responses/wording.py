@@ -61,6 +61,8 @@ _BETWEEN = re.compile(r"(?:[\s,;|/>→+·•]|-+>?|(?<![^\W_])(?:and|then|und|da
 _DRESS = str.maketrans(dict.fromkeys("*_`\"'“”„‘’«»()[]{}<$#", " "))
 _TOKEN = re.compile(r"[^\W_]+")
 _NUMBERED = re.compile(r"^ *(\d{1,3})[.):] +(?=\S)", re.MULTILINE)
+#: A line of a list: one item after a dash or another sign, which is then no gap.
+_BULLET = re.compile(r"^[ \t]*[-*+•][ \t]+(?=\S+[ \t\r]*$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def read_symbols(text: str, labels: Sequence[str], blank: str, take: int | None)
     text = dashed(text)
     if negated(text, frozenset({blank})) or OR.search(text):
         return None
-    gapped = with_gaps(_without_line_numbers(text), labels, blank)
+    gapped = with_gaps(_without_bullets(_without_line_numbers(text)), labels, blank)
     if gapped is None:
         return None
     text = gapped.translate(_DRESS)
@@ -141,6 +143,11 @@ def _without_line_numbers(text: str) -> str:
     """A list without the numbers of its lines, where these run from 1."""
     numbers = [int(match[1]) for match in _NUMBERED.finditer(text)]
     return _NUMBERED.sub("", text) if len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1)) else text
+
+
+def _without_bullets(text: str) -> str:
+    """A list without the signs before its lines, where at least two lines of one item have one; in a single row, a dash before the first item is a gap."""
+    return _BULLET.sub("", text) if len(_BULLET.findall(text)) > 1 else text
 
 
 def _runs(text: str, labels: Sequence[str], blank: str) -> list[_Run]:
