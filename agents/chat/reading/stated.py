@@ -93,9 +93,9 @@ _VERBS = (
     "matches|holds|shows|contains|looks|seems|corresponds|appears|remains|fits|equals|starts|begins|comes|does|gives|goes|differs|always|perhaps|plus|degrees|"
     "degs|grados|degrés|this|stays|belongs|wins|makes|suits|across|besides|likes|is|was|has"
 )
-#: A number before a plural counts things.
+#: A number before a plural counts things, and so does one that is offered beside it (3 or 4 things).
 _COUNT = re.compile(
-    r"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )(?:\d+ (?:out )?of (?:the )?)?"
+    r"(?<![\w.,])(?<!position )(?<!place )(?<!cell )(?<!number )(?<!option )(?:\d+ (?:(?:out )?of (?:the )?|(?:or|to) ))?"
     rf"\d+ (?:(?!and|is|was|of|to)[a-zéèü]+ )?(?!(?:{_VERBS})\b)[a-zéèü]{{3,}}s\b",
     re.IGNORECASE,
 )
