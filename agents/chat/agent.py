@@ -89,8 +89,6 @@ class ChatAgent(ConcurrentAgent):
             raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers keep what they like: leave it out")
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
             raise SpanLabError(f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to top, or to none")
-        if hook is not None:
-            hook.check_options(self._settings.sampling())
         if hook is not None and self._settings.sounds == "audio":
             raise SpanLabError(f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent otherwise: set sounds to words")
         self._request_limits = request_limits or RequestLimits()
@@ -99,6 +97,8 @@ class ChatAgent(ConcurrentAgent):
         self._client = Client(
             self._endpoint, model, self._request_limits, self._settings.conversation_header, clock, self.spending, self._settings.repeat, headers, hook
         )
+        if hook is not None:
+            hook.check_options(self._settings.sampling())
         self._judge = Judge(self._settings, self._endpoint, self._request_limits, self.spending) if self._settings.judge else None
         self.practises = self._settings.practice == "feedback"
         if self._request_limits.batch is not None:
