@@ -484,7 +484,7 @@ def test_settings_change_with_what_shapes_the_answers_only() -> None:
 def test_settings_from_outside_are_checked() -> None:
     assert ChatSettings.read({"temperature": "0.5", "reask": 2}) == ChatSettings(temperature=0.5, reask=2)
     with pytest.raises(
-        SpanLabError, match=r"'reask': .*greater than or equal to 0 \(found -1\); there is no setting 'temprature'; did you mean 'temperature'\?"
+        SpanLabError, match=r"'reask': expected a number from 0; found -1; there is no setting 'temprature'; did you mean 'temperature'\?"
     ) as caught:
         ChatSettings.read({"temprature": 1, "reask": -1, "api_key": KEY})
     assert KEY not in str(caught.value)
