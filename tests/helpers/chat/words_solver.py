@@ -203,7 +203,7 @@ READERS: tuple[tuple[str, Callable[[Sequence[str], int], str]], ...] = (
     (r"You will see nine blocks", _blocks),
     (r"You will see equations and letters by turns", _equations_and_letters),
     (r"You will see figures and red squares by turns", _figures_and_squares),
-    (r"First a number is shown: \d+\. It says how many letters", _last_letters),
+    (r"Before each list you are told how many letters you will have to give: \d+\.", _last_letters),
     (r"\w+ positions[^\n]+\nEach holds one word", _words_in_order),
     (r"Nine positions", _serial_recall),
     (r"Eight places round a circle", _reported),
