@@ -3,10 +3,14 @@
 python scripts/limited.py choose                  # the noise, by the rule below: agents/network/checkpoints/limited.yaml
 python scripts/limited.py write -o FOLDER         # curves and scores of what was chosen: cards, docs/limited.md and its figures
 
-The rule, which was fixed before any of the curves that are shown was drawn. The noise is in proportion to what a cell holds. Each network has the one of
-the strengths in ``STRENGTHS`` that brings its accuracy nearest to people's at the middle load: of the loads for which there are published people, the middle
-one, or the mean of the two middle ones. Loads and other levels are people's. It is chosen on trials of the stream of validation seeds, and what is shown comes
-from other seeds. There are no published people for N-back in SpanLab: there the accuracy at n = 2 is to be half-way between the best blind guess and 1.
+The rule for the strength is older than the curves that are shown. The kind of noise is not: noise
+in proportion to what a cell holds was chosen after curves over the load on validation trials had
+been seen (docs/limited.md says so). Each network has the one of the strengths in ``STRENGTHS`` that
+brings its accuracy nearest to people's at the middle load: of the loads for which there are
+published people, the middle one, or the mean of the two middle ones. Loads and other levels are
+people's. It is chosen on trials of the stream of validation seeds, and what is shown comes from
+other seeds. There are no published people for N-back in SpanLab: there the accuracy at n = 2 is to
+be half-way between the best blind guess and 1.
 """
 
 from __future__ import annotations
