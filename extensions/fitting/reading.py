@@ -73,8 +73,8 @@ def _of_paradigm(items: pd.DataFrame, paradigm: str, notes: list[str]) -> list[A
     """The answerers of a paradigm; the kind of its answers follows from its columns."""
     read = _reader(items, paradigm)
     everybody = []
-    who = items["participant"].where(items["agent_kind"].map(lambda kind: kind_named(str(kind)).person), items["agent"])
-    for (kind, name), rows in items.groupby([items["agent_kind"], who.astype(str)], sort=True, observed=True):
+    who = items["participant"].astype(str).where(items["agent_kind"].map(lambda kind: kind_named(str(kind)).person), items["agent"].astype(str))
+    for (kind, name), rows in items.groupby([items["agent_kind"], who], sort=True, observed=True):
         trials = read(rows)
         if len(trials):
             everybody.append(Answerer(paradigm, str(name), kind_named(str(kind)).person, trials))

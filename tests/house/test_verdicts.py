@@ -121,7 +121,7 @@ SLOW_COMMANDS = (
     "stats golden",
     "stats groups.csv",
     "scores golden",
-    "scores-by-person answers.csv",
+    "scores-by-person study",
     "fit detection.csv --model slots --model resource",
     "transcript golden/vsr-chat-scripted-s31",
     "transcript golden/vsr-chat-scripted-s31 -o transcript.html",
