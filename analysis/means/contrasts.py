@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,7 @@ class Contrast:
     sizes : how many units there are, where each is in all cells; how many in each of two cells that have none in common; empty for any other pattern
     share : whether it is a mean of shares, which lies within 0 and 1
     skewed : the shares that it is made from, where some of them are near 0 or 1
+    span : the least and the most that it can be; without limits unless it is made from shares
     """
 
     value: float
@@ -74,6 +75,7 @@ class Contrast:
     sizes: tuple[int, ...] = ()
     share: bool = False
     skewed: SkewedShares | None = None
+    span: tuple[float, float] = (-math.inf, math.inf)
 
     def against(self, expected: float) -> dict[str, float]:
         """Two-tailed t-test against a value: ``t``, ``df`` and ``p``."""
@@ -84,7 +86,8 @@ class Contrast:
 
     def ends(self, level: float | None = None) -> tuple[float, float]:
         """The interval: of a mean of shares :func:`.share_limits`, else Student's, which holds 0 where the t-test against 0 does not reject; NaN without a
-        standard error. Of skewed shares the end that is further from 0 is that of :meth:`SkewedShares.reach`, where this is further out.
+        standard error. Of skewed shares the end that is further from 0 is that of :meth:`SkewedShares.reach`, where this is further out. No end lies beyond
+        what the sum can be.
         """
         from scipy.special import stdtrit
 
@@ -92,10 +95,9 @@ class Contrast:
         if self.share:
             return share_limits(self.value, self.se, self.df, self.n, level)
         reach = float(stdtrit(min(self.df, 1e9), (1 + level) / 2)) * self.se if self.se > 0 else math.nan
-        if self.skewed is None or not reach > 0:
-            return self.value - reach, self.value + reach
-        further = max(reach, self.skewed.reach(self.value > 0, level))
-        return (self.value - reach, self.value + further) if self.value > 0 else (self.value - further, self.value + reach)
+        further = max(reach, self.skewed.reach(self.value > 0, level)) if self.skewed and reach > 0 else reach
+        down, up = (reach, further) if self.value > 0 else (further, reach)
+        return _within(self.span, self.value - down, self.value + up)
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p against a value, see :func:`p_of_ends`."""
@@ -129,11 +131,18 @@ class Apart:
         if isinstance(self.second, Contrast):
             low, high = self.second.ends(level)
             down, up = math.hypot(down, high - self.second.value), math.hypot(up, self.second.value - low)
-        return self.value - down, self.value + up
+        low, high = self.first.span
+        least, most = self.second.span if isinstance(self.second, Contrast) else (self.second, self.second)
+        return _within((low - most, high - least), self.value - down, self.value + up)
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p against a value, see :func:`p_of_ends`."""
         return p_of_ends(self.ends, expected)
+
+
+def _within(span: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    """Return the part of an interval that lies in a span; NaN stays NaN."""
+    return float(np.clip(low, *span)), float(np.clip(high, *span))
 
 
 def p_of_ends(ends: Callable[[float], tuple[float, float]], expected: float) -> float:
@@ -163,7 +172,8 @@ def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, sh
     picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
     is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
     answers = np.array([_answers(cells, number) for number in numbers]) if shares and not is_mean else None
-    return contrast(picked[0], picked[1], weights, many=picked[2], level=level, answers=answers, share=is_mean)
+    summed = contrast(picked[0], picked[1], weights, many=picked[2], level=level, answers=answers, share=is_mean)
+    return replace(summed, span=(float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum()))) if shares else summed
 
 
 def _answers(cells: Cells, number: int) -> float:

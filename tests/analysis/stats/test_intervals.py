@@ -225,6 +225,17 @@ def test_an_interval_of_skewed_shares_says_what_the_test_says_and_so_does_equiva
     assert wider > 20
 
 
+def test_no_end_lies_beyond_what_a_sum_of_shares_can_be() -> None:
+    """Of two people, one of them at 10% in the second condition, the first was ahead by between -527 and 617 points."""
+    right = np.array([[10, 1], [10, 10]])
+    ahead = contrast_of(in_cells(right, 10), [0, 1], np.array([1.0, -1.0]), shares=True)
+    assert ahead.se > 0.4
+    assert ahead.ends() == (-1.0, 1.0)
+    assert Apart(ahead, 0.5).ends() == (-1.5, 0.5)
+    times = contrast_of(in_cells(right, 10), [0, 1], np.array([1.0, -1.0]))
+    assert times.ends()[1] > 5, "means of other things have no such limits"
+
+
 def test_people_who_are_all_always_right_have_no_interval_of_a_difference() -> None:
     found = contrast_of(in_cells(np.full((3, 2), 24), 24), [0, 1], DIFFERENCE, shares=True)
     assert (found.value, found.se) == (0, 0)
