@@ -257,7 +257,7 @@ class Participant(WindowAgent):
         self.ready()
         self._language = context.language
         kinds = tuple(kind.with_keys(context.keys) for kind in context.asks)
-        return Player(self.open(), context.language, kinds, self.window_options.guard_ms, context.prompts, cuts=not context.questionnaire)
+        return Player(self.open(), context.language, kinds, self.window_options.guard_ms, context.prompts, context.questionnaire)
 
     # -- what is recorded ------------------------------------------------------------------------------------------------------------------------
 

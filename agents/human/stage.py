@@ -35,6 +35,8 @@ from .input.refractory import USUAL, Refractory
 CanvasSize = float | Literal["largest"]
 #: Lines of text that a window has room for where letters go by its height, and those that are kept free above and below the canvas together.
 _LINES, _BESIDE = 42, 13
+#: Height of letters, in pixels, below which words would not be read.
+_SMALLEST = 11
 _NOTHING = object()
 #: Seconds by which two clocks must part before it is said.
 CLOCK_JUMP = 0.005
@@ -95,6 +97,11 @@ class OnScreen:
         self.sink[self.index : self.index + 1] = [shown]
 
 
+def letter_beside(letter: int, high: int, canvas: int) -> int:
+    """Return the height of letters (pixels) in a window ``high`` pixels high: ``letter``, or less where a ``canvas`` leaves little room above and below it."""
+    return min(letter, max(_SMALLEST, (high - canvas) // _BESIDE))
+
+
 class Stage:
     """The open window, its renderer, keyboard and mouse, and the session's clock.
 
@@ -132,6 +139,8 @@ class Stage:
         self.letter_px = max(14, round(self.window.size[1] / _LINES if size_deg == "largest" else self.window.pixels(0.5)))
         try:
             self.canvas_px = self._fit(size_deg)
+            if size_deg != "largest":
+                self.letter_px = letter_beside(self.letter_px, self.window.size[1], self.canvas_px)
             self.patch = None if patch is None else PatchView(patch, self.pictures, self.window.size, self.canvas_px, self.window.px_per_cm)
         except SpanLabError:
             self.window.close()

@@ -41,12 +41,14 @@ class Player:
     kinds : the response kinds of the trial
     guard_ms : how long before a refresh the next frame is drawn
     prompts : what its questions ask in words
-    cuts : whether a pause after the first item cuts the trial off
+    questionnaire : whether the trial tests no memory: a pause then cuts nothing off, and answers that have a key have a button, too
     """
 
-    def __init__(self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float, prompts: Sequence[Prompt] = (), cuts: bool = True) -> None:
+    def __init__(
+        self, stage: Stage, language: str, kinds: Sequence[ResponseKind], guard_ms: float, prompts: Sequence[Prompt] = (), questionnaire: bool = False
+    ) -> None:
         self.stage = stage
-        self._cuts = cuts
+        self._questionnaire = questionnaire
         self.language = language
         self._guard = guard_ms / 1000.0
         self._asked = self._place = 0
@@ -66,7 +68,7 @@ class Player:
         self._sounding = Sounding(stage.speaker, stage.window.now, stage.ms, lambda: stage.renderer.rings, stage.renderer.no_sound)
         #: takes what is pressed after the trial and came too late for it, fit for JSON
         self.note_late: Callable[[list[dict[str, Any]]], None] | None = None
-        stage.surface.prepare(kinds, language, prompts)
+        stage.surface.prepare(kinds, language, prompts, questionnaire)
 
     def prepare(self, displays: Sequence[Display]) -> None:
         """Upload every display that may come. Collects garbage too, so that it is not done between frames."""
@@ -151,7 +153,7 @@ class Player:
             self._await_sound(first)
             on = self._account(percept, 0, shown)
             self._bring_on(percept, self._place, on, lambda: self._draw_first(percept))
-        sheet = AnswerSheet(percept.ask, on.onset) if percept.ask is not None else None
+        sheet = self._sheet(percept.ask, on.onset) if percept.ask is not None else None
         self._step = step = StepAccount(
             percept, on.onset, sheet, shown, {"monotonic_s": round(time.monotonic(), 4)}, self._asked, self._place, before=self.stage.ended_by
         )
@@ -177,6 +179,9 @@ class Player:
         elif first.ms is None:
             self.stage.tell("go on", on.onset)
         return step
+
+    def _sheet(self, ask: Ask, onset: float) -> AnswerSheet:
+        return AnswerSheet(ask, onset, self.stage.surface.with_buttons(ask.kind) if self._questionnaire else None)
 
     def _bring_on(self, percept: Percept, place: int, on: OnScreen, draw: Callable[[], None]) -> float:
         """The change to the first display of a step, with the code that goes out within that flip."""
@@ -429,7 +434,7 @@ class Player:
         paused: dict[str, Any] = {"at_ms": round((began - step.onset) * 1000, 1), "for_ms": None}
         step.notes.setdefault("paused", []).append(paused)
         nothing_left = self._last and (step.sheet is None or step.sheet.complete)
-        cut = self._cuts and self._item_seen and not nothing_left
+        cut = not self._questionnaire and self._item_seen and not nothing_left
         pause(stage, self.language, replaces=cut)  # raises Abandoned
         if cut:
             paused["for_ms"] = round((stage.window.now() - began) * 1000, 1)
@@ -459,7 +464,7 @@ class Player:
         """The first frame of a step, whose account has not begun yet."""
         self._draw_display(percept.displays[0])
         if percept.ask is not None:
-            self.stage.surface.draw(AnswerSheet(percept.ask, 0.0), self._asked, self.stage.mouse.at, 0.0)
+            self.stage.surface.draw(self._sheet(percept.ask, 0.0), self._asked, self.stage.mouse.at, 0.0)
         elif percept.displays[0].ms is None:
             self.stage.surface.draw_hint()
 

@@ -6,7 +6,7 @@ Here and nowhere else is told what is right, before anybody has answered: exampl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -149,7 +149,7 @@ def _example_trial(paradigm: Paradigm, language: str, levels: Mapping[str, Any],
     crossed = example_levels(paradigm, language, resolve_levels(paradigm, levels, first), use)
     for number in range(example.seed, example.seed + (0 if example.answer is None else _MOST_TRIALS)):
         pictured = displays_of(compile_trial(paradigm, crossed, seed := trial_seed("example", 0, number), generator), example.each)
-        if example.answer in [question.answer for display in pictured for question in display.questions]:
+        if _has_answer(pictured, example.answer):
             return crossed, seed
     return crossed, first  # where no trial has the answer that is wanted
 
@@ -163,17 +163,30 @@ def lacking_in_examples(paradigm: Paradigm) -> dict[str, str]:
         where an example cannot be made.
     """
     lacking: dict[str, str] = {}
-    combinations = paradigm.combinations()[:_MOST_COMBINATIONS] if paradigm.example_shows else []
+    example = paradigm.example or Example()
+    declares = example.show and (paradigm.example_shows or example.answer is not None)
     for language in paradigm.instructions:
-        for levels in combinations:
+        for levels in paradigm.combinations()[:_MOST_COMBINATIONS] if declares else []:
             crossed, seed = _example_trial(paradigm, language, levels, "corrected", None)
-            counts = Counter(display.phase for display in displays_of(compile_trial(paradigm, crossed, seed), (paradigm.example or Example()).each))
+            pictured = displays_of(compile_trial(paradigm, crossed, seed), example.each)
+            if example.answer is not None and not _has_answer(pictured, example.answer):
+                lacking.setdefault(f"the answer {example.answer}", _named(crossed))
+            counts = Counter(display.phase for display in pictured)
             phases = {step.phase: 0 for step in paradigm.timeline.steps() if isinstance(step.phase, str)}
             names = {**drawn_names(paradigm, crossed, seed), "pictured": {**phases, **counts}}
             for text, template in paradigm.example_shows.items():
                 if text not in lacking and paradigm.reader.fill(template, ("example", "shows", text), names) is not True:
-                    lacking[text] = ", ".join(f"{name} {level}" for name, level in crossed.items())
+                    lacking[text] = _named(crossed)
     return lacking
+
+
+def _named(levels: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+def _has_answer(pictured: Iterable[ExampleDisplay], answer: object) -> bool:
+    """Return whether a question of an example has an answer."""
+    return answer in [question.answer for display in pictured for question in display.questions]
 
 
 def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) -> list[ExampleDisplay]:

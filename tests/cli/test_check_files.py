@@ -22,7 +22,7 @@ from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.core.errors import SpanLabError
 from spanlab.core.registry import Registry
-from spanlab.paradigms import compile_trial, list_paradigms, load_paradigm, plan_session, session_design
+from spanlab.paradigms import Paradigm, compile_trial, drawn_values, list_paradigms, load_paradigm, plan_session, session_design, trial_seed
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, RESERVED, key_problem, own_key
@@ -31,6 +31,8 @@ from spanlab.sessions.large_run import rehearsed
 from spanlab.sessions.record.reader import read_responses
 from spanlab.stimuli import STIMULI, Stimulus
 from spanlab.stimuli.scene import Primitive
+
+LIBRARY = Path(load_paradigm.__code__.co_filename).parent / "library"
 
 
 def two_keys(first: str, second: str) -> str:
@@ -283,3 +285,61 @@ def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Ru
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]", more="set_size: =list_length"), encoding="utf-8")
     assert "  figures: set_size, load, reaction_time" in run("check", "small.yaml", "--details")[1].splitlines()
     assert "  figures: load, nback_measures, " in run("check", "nback_verbal", "--details")[1]
+
+
+# -- what examples show ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def declares(seed: int) -> str:
+    """A paradigm whose example must show a digit above 3, which depends on its seed and on the level that the instructions name."""
+    timeline = "- {phase: probe, show: {text: {text: =shown}}, ask: {choice: {options: 9}, answer: 0}}"
+    content = text(timeline, factors="most: [9, 5]", draw="digit: {permutation: {of: =most}}\nshown: =str(digit[0])")
+    shows = "{a high digit: '=digit[0] > 3', one display: '=pictured[''probe''] == 1'}"
+    return content.replace("Do it.", "'{=most} digits.'") + f"example: {{seed: {seed}, shows: {shows}}}\n"
+
+
+def test_an_example_that_lacks_what_it_declares_is_refused_and_one_that_has_it_is_not(run: Run, tmp_path: Path) -> None:
+    outcomes: dict[bool, int] = {True: 0, False: 0}
+    for seed in range(12):
+        (tmp_path / "small.yaml").write_text(declares(seed), encoding="utf-8")
+        paradigm = load_paradigm(tmp_path / "small.yaml")
+        first = {most: _drawn(paradigm, most, seed) for most in (9, 5)}
+        status, out, err = run("check", "small.yaml")
+        assert (status == 0) == all(digit > 3 for digit in first.values()), (first, out, err)
+        outcomes[status == 0] += 1
+        if status:
+            lacking = next(most for most, digit in first.items() if digit <= 3)
+            assert f"the example does not show this: a high digit (most {lacking})" in err
+            assert "small.yaml:" in err
+            assert "one display" not in err
+    assert all(outcomes.values()), "both ways"
+
+
+def _drawn(paradigm: Paradigm, most: int, seed: int) -> int:
+    return drawn_values(paradigm, {"most": most}, trial_seed("example", 0, seed))["digit"][0]
+
+
+def test_an_example_without_the_answer_that_it_declares_is_refused(run: Run, tmp_path: Path) -> None:
+    """The answer of one paradigm never occurs in its only condition; that of the other does."""
+    for answer, status in ((0, 0), (7, 2)):
+        (tmp_path / "small.yaml").write_text(text(more=f"example: {{answer: {answer}}}"), encoding="utf-8")
+        found, _, err = run("check", "small.yaml")
+        assert (found == 0) == (status == 0), err
+        assert ("the example does not show this: the answer 7" in err) == (status != 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "lacks"),
+    [
+        ("running_span", "more: 1}", "more: 0}", "letters before those that are asked for"),
+        ("operation_span", "example: {each: 2, shows", "example: {each: 2, seed: 7, shows", "an equation that is false"),
+        ("symmetry_span", "example: {each: 2, shows", "example: {each: 2, seed: 1, shows", "figures of both kinds"),
+    ],
+)
+def test_what_shipped_examples_declare_is_refused_where_it_is_lacking(name: str, before: str, after: str, lacks: str, run: Run, tmp_path: Path) -> None:
+    content = (LIBRARY / f"{name}.yaml").read_text(encoding="utf-8")
+    assert before in content
+    (tmp_path / "small.yaml").write_text(content.replace(before, after), encoding="utf-8")
+    assert f"the example does not show this: {lacks}" in complaint(*run("check", "small.yaml"))
+    (tmp_path / "small.yaml").write_text(content, encoding="utf-8")
+    assert run("check", "small.yaml")[0] == 0

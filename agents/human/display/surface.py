@@ -3,7 +3,8 @@ stimulus."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from PIL import Image, ImageDraw
 from ....core.locale import sentence
 from ....paradigms import Dial, Ordered, Prompt, Region, ResponseKind, Surface
 from ....paradigms.preview.dial_marks import mark_picture, mark_place
+from ....paradigms.responses.keys import key_label
 from ....stimuli.scene import BACKGROUND, CANVAS, Colour
 from ..input.answering import DONE, UNDO, UNKNOWN, AnswerSheet, Button, hit
 from .lettering import PictureStore, TextBlock, pill, set_text
@@ -20,6 +22,8 @@ from .theme import STANDARD, Theme
 
 #: How long a single press is acknowledged, in seconds.
 ACKNOWLEDGE = 0.15
+#: Free space above and below the buttons, in letters' heights: two lines of a legend have room below them in every window.
+_BEFORE_BUTTON, _AFTER_BUTTON = 0.6, 0.35
 #: The buttons beside the done button, where values are given in order; and the largest number that this one says to be missing.
 _SIDES: tuple[Button, ...] = (UNDO, UNKNOWN)
 _MOST = 88
@@ -62,7 +66,7 @@ class SurfaceView:
     @property
     def _below(self) -> float:
         """The upper end of the space below the canvas."""
-        return -self.canvas_px / 2 - 0.9 * self.letter_px
+        return -self.canvas_px / 2 - _BEFORE_BUTTON * self.letter_px
 
     def _button_middle(self, button: Any) -> tuple[float, float]:
         return 0.0, self._below - float(button.size[1]) / 2
@@ -89,8 +93,13 @@ class SurfaceView:
 
     # -- pictures --------------------------------------------------------------------------------------------------------------------------------
 
-    def prepare(self, kinds: Iterable[ResponseKind], language: str, prompts: Iterable[Prompt] = ()) -> None:
-        """Draw and upload everything that questions of these kinds will need, with what they ask in words."""
+    def prepare(self, kinds: Iterable[ResponseKind], language: str, prompts: Iterable[Prompt] = (), buttons: bool = False) -> None:
+        """Draw and upload everything that questions of these kinds will need, with what they ask in words.
+
+        Parameters
+        ----------
+        buttons : whether answers that keys alone give have buttons (:meth:`with_buttons`)
+        """
         self.language = language
         self._hint()
         for prompt in prompts:
@@ -98,14 +107,17 @@ class SurfaceView:
         for kind in kinds:
             self._legend(kind)
             surface = kind.surface()
+            if buttons and (shown := self.with_buttons(kind)) is not None:
+                for region in shown.regions:
+                    self._answer_button(kind, region.value, under=True)
             if surface.several:
                 for state in ("disabled", "enabled", "under"):
                     self._button(state)
                 enter = "enter" if surface.ordered is not None else "mark"
                 for marked in range((surface.take or len(surface.regions)) + 1):
-                    if surface.take is None:
+                    if surface.take is None and surface.ordered is None:
                         self._counter(marked)
-                    elif marked:
+                    elif surface.take is not None and marked:
                         self._button("disabled", marked, enter)
                 if surface.ordered is not None:
                     self._prepare_order(surface)
@@ -197,6 +209,36 @@ class SurfaceView:
 
         return self._pictures.sparse(("grid", regions, colour), make)
 
+    def with_buttons(self, kind: ResponseKind) -> Surface | None:
+        """Return the surface of a question that keys alone answer, with a button below the canvas for each answer.
+
+        None for other questions, and where the buttons would take more than two rows.
+        """
+        surface = kind.surface()
+        if surface.clickable or surface.several:
+            return None
+        values = tuple(dict.fromkeys(value for _, value in surface.keys))
+        sizes = [self._answer_button(kind, value).size for value in values]
+        rows = in_rows([float(wide) for wide, _ in sizes], self._width - 4 * self.letter_px, 0.8 * self.letter_px)
+        if not 1 <= len(rows) <= 2:
+            return None
+        high = max(float(height) for _, height in sizes)
+        regions: list[Region] = []
+        for number, row in enumerate(rows):
+            top = self._below - number * (high + _AFTER_BUTTON * self.letter_px)
+            for (left, right), value in zip(row, values[len(regions) :], strict=False):
+                (x0, y0), (x1, y1) = self.to_canvas(left, top), self.to_canvas(right, top - high)
+                regions.append(Region(value, x0, y0, x1, y1))
+        return replace(surface, regions=tuple(regions))
+
+    def _answer_button(self, kind: ResponseKind, value: int | str, under: bool = False) -> Any:
+        """The button of an answer, with its key; filled while the pointer is on it, and when it was the answer."""
+        theme, label = self._theme, kind.label(value)
+        sign = key_label(next(key for key, stands_for in kind.surface().keys if stands_for == value), self.language)
+        text = label if label.lower() == sign.lower() else f"{label}  ({sign.upper()})"
+        fill, ink = (theme.accent_strong, theme.on_accent) if under else (theme.background, theme.accent_strong)
+        return self._pictures.put(("answer", text, under), lambda: pill(text, self.letter_px, fill, ink, theme.accent, theme.background))
+
     # -- drawing ---------------------------------------------------------------------------------------------------------------------------------
 
     def draw_hint(self) -> None:
@@ -242,14 +284,27 @@ class SurfaceView:
             missing, enter = max(0, (surface.take or 0) - len(sheet.marks)), "enter" if surface.ordered is not None else "mark"
             button = self._button("disabled", missing, enter) if not sheet.may_finish else self._button("under" if on == DONE else "enabled")
             self._pictures.draw(button, *self._button_middle(button))
-            top -= float(button.size[1]) + 0.5 * self.letter_px
-            if surface.take is None and (surface.ordered is None or surface.ordered.line is None):
+            top -= float(button.size[1]) + _AFTER_BUTTON * self.letter_px
+            if surface.take is None and surface.ordered is None:  # what is given in order is numbered where it is, or stands in its line
                 top = self._line(self._counter(len(sheet.marks)), top)
         elif surface.dial is not None:
             self._draw_dial(sheet, surface.dial, pointer, now)
+        elif sheet.buttons:
+            self._draw_buttons(sheet, surface, under, now)
+            return
         else:
             self._draw_single(sheet, surface, under, now, chip)
         self._line(self._legend(sheet.ask.kind), top)
+
+    def _draw_buttons(self, sheet: AnswerSheet, surface: Surface, under: Region | None, now: float) -> None:
+        """Draw the buttons of the answers, which say their keys themselves."""
+        acknowledged = sheet.acknowledged
+        filled = None if under is None or sheet.complete else under.value
+        if acknowledged is not None and now - acknowledged[1] < 2 * ACKNOWLEDGE:
+            filled = acknowledged[0]
+        for region in surface.regions:
+            middle = self.to_pixels((region.x0 + region.x1) / 2, (region.y0 + region.y1) / 2)
+            self._pictures.draw(self._answer_button(sheet.ask.kind, region.value, region.value == filled), *middle)
 
     def _line(self, text: Any, top: float) -> float:
         height = float(text.size[1])
@@ -331,6 +386,27 @@ class SurfaceView:
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
         box = self._pictures.put(("box", wide, high, line, fill, width, x, y), lambda: outlined(wide, high, line, fill, width))
         self._pictures.draw(box, x, y)
+
+
+def in_rows(widths: Sequence[float], room: float, gap: float) -> list[list[tuple[float, float]]]:
+    """Distribute boxes over centred rows, as few as hold them, of about equal length.
+
+    Returns
+    -------
+    left and right end of each box, row by row, from the middle
+    """
+    total = sum(widths) + gap * (len(widths) - 1)
+    longest = max(total / max(1, -int(-total // room)), *widths, 1.0)
+    rows: list[list[float]] = []
+    for width in widths:
+        if not rows or sum(rows[-1]) + gap * len(rows[-1]) + width > min(room, longest * 1.2):
+            rows.append([])
+        rows[-1].append(width)
+    placed: list[list[tuple[float, float]]] = []
+    for row in rows:
+        left = -(sum(row) + gap * (len(row) - 1)) / 2
+        placed.append([(left + sum(row[:place]) + gap * place, left + sum(row[: place + 1]) + gap * place) for place in range(len(row))])
+    return placed
 
 
 def _on(picture: Any, middle: tuple[float, float], x: float, y: float) -> bool:

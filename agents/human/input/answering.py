@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Literal
 
 from ....paradigms import Answer, Ask, Dial, Ordered, Region, Surface
@@ -75,6 +75,7 @@ class AnswerSheet:
     ----------
     ask : the question
     onset : when it came on, in seconds on PsychoPy's clock
+    answered_on : its surface with a button for each answer; without, it is answered as its kind declares
 
     Attributes
     ----------
@@ -85,6 +86,7 @@ class AnswerSheet:
 
     ask: Ask
     onset: float
+    answered_on: InitVar[Surface | None] = None
     marks: list[int | str | None] = field(default_factory=list)
     presses: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)
@@ -97,9 +99,12 @@ class AnswerSheet:
     acknowledged: tuple[int | str | None, float] | None = None
     paused: float = 0.0
     surface: Surface = field(init=False)
+    #: whether each answer has a button below the canvas
+    buttons: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.surface = self.ask.kind.surface()
+    def __post_init__(self, answered_on: Surface | None) -> None:
+        self.buttons = answered_on is not None
+        self.surface = answered_on or self.ask.kind.surface()
 
     @property
     def complete(self) -> bool:
@@ -121,6 +126,8 @@ class AnswerSheet:
     def take(self, press: Press) -> str:
         """Let a press have its effect and return what it did: ``answer``, ``mark``, ``unmark``, ``turn``, ``full``, ``used``, ``not yet``, ``extra``, ``late``
         or ``nothing``."""
+        if press.done and self.buttons:  # they lie where other questions have the done button
+            press = replace(press, done=False, button="")
         entry = press.record(self.onset)
         if self.closes is not None and press.time > self.closes:
             if self.ask.late == "record":

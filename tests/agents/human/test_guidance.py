@@ -21,12 +21,13 @@ from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.input.answering import AnswerSheet, Press
 from spanlab.agents.human.participant import Participant
-from spanlab.agents.human.stage import Stage
+from spanlab.agents.human.stage import Stage, letter_beside
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.core.locale import ordinal
 from spanlab.paradigms import AnswerKeys, Ask, Percept, Prompt, Truth, compile_trial, fingerprint, list_paradigms, load_paradigm
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.preview.example import example_displays
+from spanlab.paradigms.responses import Choice, Rating
 from spanlab.sessions.practice_feedback import feedback_on
 from spanlab.sessions.session import brief
 
@@ -160,21 +161,31 @@ class Pictures:
 
     def __init__(self) -> None:
         self.drawn: list[Any] = []
+        #: lowest and highest pixel of what was drawn, and the furthest to a side, from the middle
+        self.low = self.high = self.wide = 0.0
 
-    def put(self, key: Any, make: Any) -> Any:
+    def put(self, key: Any, make: Any, smooth: bool = False) -> Any:
         return SimpleNamespace(key=key, size=make().size)
+
+    def once(self, image: Any, smooth: bool = False) -> Any:
+        return SimpleNamespace(key="once", size=image.size)
 
     def sparse(self, key: Any, make: Any) -> Any:
         return lambda: self.drawn.append(key)
 
-    def draw(self, picture: Any, x: float, y: float) -> None:
+    def draw(self, picture: Any, x: float, y: float, turned: float = 0.0) -> None:
         self.drawn.append((picture.key, y))
+        wide, high = picture.size
+        self.low, self.high, self.wide = min(self.low, y - high / 2), max(self.high, y + high / 2), max(self.wide, abs(x) + wide / 2)
 
 
-def surface_of(name: str, levels: dict[str, Any], language: str = "en") -> tuple[SurfaceView, Pictures, AnswerSheet]:
-    ask = next(step.percept.ask for step in compile_trial(load_paradigm(name), levels, 1).steps if step.percept.ask is not None)
+def surface_of(
+    name: str, levels: dict[str, Any], language: str = "en", size: tuple[int, int] = (1024, 768), canvas: int = 500, letter: int = 18
+) -> tuple[SurfaceView, Pictures, AnswerSheet]:
+    asks = [step.percept.ask for step in compile_trial(load_paradigm(name), levels, 1).steps if step.percept.ask is not None]
+    ask = max(asks, key=lambda ask: len(ask.kind.legend("participant", language)))
     pictures = Pictures()
-    view = SurfaceView(SimpleNamespace(size=(1024, 768)), pictures, 500, 18)  # type: ignore[arg-type]
+    view = SurfaceView(SimpleNamespace(size=size), pictures, canvas, letter)  # type: ignore[arg-type]
     view.prepare((ask.kind,), language, (ask.prompt,) if ask.prompt is not None else ())
     return view, pictures, AnswerSheet(ask, 0.0)
 
@@ -231,6 +242,47 @@ def test_the_largest_canvas_leaves_room_for_question_and_legend(size: tuple[int,
     assert canvas <= size[0]
     assert (size[1] - canvas) / 2 >= 6.4 * letter
     assert canvas >= 0.6 * min(size)
+
+
+def test_only_questions_of_a_questionnaire_that_keys_alone_answer_have_buttons() -> None:
+    view = SurfaceView(SimpleNamespace(size=(1280, 1024)), Pictures(), 712, 24)  # type: ignore[arg-type]
+    words = tuple(f"a rather long answer, the {number}th" for number in range(1, 9))
+    for options, buttons in ((("yes", "no"), 2), (("never", "seldom", "often", "always", "not said"), 5), (words[:4], 4), (words, 0)):
+        surface = view.with_buttons(Choice.model_validate({"options": options}))
+        assert (0 if surface is None else len(surface.regions)) == buttons
+        for region in surface.regions if surface is not None else ():
+            assert region.y0 > 96, "below the canvas"
+            assert region.value in options
+    assert view.with_buttons(Choice.model_validate({"options": 9, "layout": "3x3"})) is None
+    assert view.with_buttons(Rating()) is None
+    sheet = AnswerSheet(Ask(Choice.model_validate({"options": ("yes", "no"), "keys": ("f", "j")})), 0.0)
+    assert sheet.take(Press("click", 1.0, x=40, y=103)) == "nothing"
+
+
+SCREENS = [(1280, 1024), (1920, 1080), (1024, 768), (800, 600)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["corsi", "digit_span", "operation_span", "running_span", "sfr", "smu", "continuous_colour"])
+def test_nothing_around_a_question_touches_the_edge_of_the_window(name: str, language: str) -> None:
+    levels = load_paradigm(name).combinations()[-1]
+    for size in SCREENS:
+        letter = max(14, round(size[1] / 42))
+        canvas = Stage._fit(SimpleNamespace(window=SimpleNamespace(size=size), letter_px=letter), "largest")  # type: ignore[arg-type]
+        view, pictures, sheet = surface_of(name, levels, language, size, canvas, letter)
+        view.draw(sheet, 2, (-9999, -9999), 0.0)
+        assert pictures.drawn
+        assert size[1] / 2 - max(-pictures.low, pictures.high) >= 0.4 * letter, size
+        assert size[0] / 2 - pictures.wide >= 1.5 * letter, size
+
+
+def test_letters_become_smaller_where_the_canvas_leaves_little_room() -> None:
+    """A canvas of 14 degrees on a screen of 1280 x 1024 pixels; its legend in two lines, below a button, has room all the same."""
+    size, canvas = (1280, 1024), 728
+    view, pictures, sheet = surface_of("corsi", {"direction": "backward", "list_length": 3}, "de", size, canvas, letter_beside(26, size[1], canvas))
+    view.draw(sheet, 1, (-9999, -9999), 0.0)
+    assert size[1] / 2 + pictures.low > 0.4 * view.letter_px
+    assert letter_beside(20, 1024, 500) == 20
 
 
 def test_degrees_hold_where_the_screen_was_measured() -> None:

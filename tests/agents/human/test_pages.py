@@ -28,7 +28,7 @@ from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
 from spanlab.paradigms.compile import resolve_levels
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.preview.example import MOST, example_displays, example_levels
+from spanlab.paradigms.preview.example import MOST, example_displays, example_levels, lacking_in_examples
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.before_trials import NotPassedError
 from spanlab.sessions.record.reader import read_events
@@ -222,6 +222,11 @@ def _match(name: str, one: Any, other: Any) -> bool:
         return one.at == other.at
     near = one.at // one.grid == other.at // one.grid or one.at % one.grid == other.at % one.grid
     return near and not (name.endswith("strict") and one.at == other.at)
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_examples_contain_what_they_declare(name: str) -> None:
+    assert lacking_in_examples(load_paradigm(name)) == {}
 
 
 def test_what_is_asked_about_twice_is_pictured_twice() -> None:

@@ -28,7 +28,7 @@ def bench(*arguments: str) -> Any:
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
-    return bench("signal", "acknowledged", "taps", f"answered:keys,mouse:1:2:{','.join(QUICK)}", "boxes")
+    return bench("signal", "acknowledged", "taps", "buttons", f"answered:keys,mouse:1:2:{','.join(QUICK)}", "boxes")
 
 
 def answered_as_meant(facts: list[dict[str, Any]], names: tuple[str, ...]) -> None:
@@ -87,6 +87,21 @@ def test_an_answer_is_acknowledged_on_top_of_what_is_shown(scenes: dict[str, Any
 def test_a_finger_counts_where_it_comes_down(scenes: dict[str, Any]) -> None:
     facts = scenes["taps"]
     assert [fact["response"]["value"] for fact in facts] == [*range(9), [37, 92]]
+
+
+def test_answers_in_words_of_a_questionnaire_can_be_clicked(scenes: dict[str, Any]) -> None:
+    facts = scenes["buttons"]
+    assert [(fact["question"], fact["value"]) for fact in facts] == [
+        (fact["question"], {"two": "no", "seven": "I would rather not say"}[fact["question"]] if fact["meant"] == "typed" else fact["meant"]) for fact in facts
+    ]
+    for fact in facts:
+        presses = fact["raw"]["presses"]
+        if fact["meant"] != "typed":
+            assert [press["does"] for press in presses] == ["nothing", "answer"], "a click beside the buttons answers nothing"
+            assert all("click" in press and "on" not in press for press in presses)
+            assert fact["rt_ms"] > 650
+        else:
+            assert "key" in presses[-1]
 
 
 def test_button_boxes_answer_like_keys(scenes: dict[str, Any]) -> None:

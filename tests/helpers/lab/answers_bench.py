@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # what all tests share
 
@@ -345,11 +346,41 @@ def taps(bench: Bench) -> Any:
 
     bench.waits = three  # type: ignore[method-assign]
     facts += bench.trial([timed(BLANK, None, Ask(cells))])
+    del bench.waits  # other scenes have scripts
     server.close()
     return facts
 
 
-SCENES = {one.__name__: one for one in (thousand, deadlines, signal, acknowledged, taps)}  # at one window
+def buttons(bench: Bench) -> Any:
+    """Questions of a questionnaire whose answers are words: each is clicked, after a click beside all of them; and one is typed. The screen is kept in
+    the folder PICTURES, where one is named."""
+    facts = []
+    frequency = ("never", "rarely", "sometimes", "often", "nearly always", "always", "I would rather not say")
+    for name, options in (("two", ("yes", "no")), ("seven", frequency)):
+        kind = Choice.model_validate({"options": options, **({"keys": ("f", "j")} if name == "two" else {})})
+        percept = timed(BLANK, None, Ask(kind))
+        context = TrialContext("questions", "Questions", "en", "", (kind,), questionnaire=True)
+        surface = bench.stage.surface.with_buttons(kind)
+        regions = {region.value: region for region in surface.regions} if surface is not None else {}
+        for value in (*kind.values, "typed"):
+            episode = bench.agent.start(context)
+            region = regions.get(value)
+            if region is None:
+                touches = [(0.4, InputEvent("j" if name == "two" else "7", hold=0.02))]
+            else:
+                (x0, y0), (x1, y1) = bench.stage.surface.to_pixels(region.x0, region.y0), bench.stage.surface.to_pixels(region.x1, region.y1)
+                touches = [(0.3, InputEvent(x=x0 - 4, y=y0 + 4, hold=0.02)), (0.7, InputEvent(x=(x0 + x1) / 2, y=(y0 + y1) / 2, hold=0.02))]
+            bench.script = [touches]
+            if value in ("no", "often") and (folder := os.environ.get("PICTURES")):
+                threading.Timer(0.6, lambda folder=folder, name=name: Image.fromarray(screenshot()).save(f"{folder}/{name}.png")).start()
+            response = asyncio.run(episode.step(percept))
+            assert response is not None
+            episode.finish()
+            facts.append({"question": name, "meant": value, **asdict(response)})
+    return facts
+
+
+SCENES = {one.__name__: one for one in (thousand, deadlines, signal, acknowledged, taps, buttons)}  # at one window
 ALONE: dict[str, Callable[..., Any]] = {one.__name__: one for one in (answered, boxes, layouts)}  # with windows of their own
 
 
