@@ -40,14 +40,12 @@ def repeat(visit: Path, paradigm: str, reason: str, now: Callable[[], str] = utc
 
     Parameters
     ----------
-    visit : folder of the session of the study
-    paradigm : its name in the study
-    reason : in words, for the record
+    visit, paradigm, reason : as of :func:`skip`
 
     Raises
     ------
     SpanLabError
-        for an unknown paradigm, one that has not begun, or an empty reason, and while the session is running.
+        as :func:`skip`, but for a paradigm that has not begun instead of one that is finished.
     """
     _check(visit, paradigm, reason, "--repeat")
     with only_writer(visit):

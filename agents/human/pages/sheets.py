@@ -88,11 +88,14 @@ def blocks(page: PageContent, letter: int) -> list[TextBlock]:
 
 #: before a key in parentheses and around the sign between a key and its meaning, no line is broken
 _TOGETHER = re.compile(r" (?=\(\S{1,3}\))| (?== )|(?<= =) ")
+#: between items of a list, where a line is rather broken than within an item of at most so many letters
+_BETWEEN, _ITEM = " · ", 50
 
 
 def _paragraphs(text: str, letter: int) -> list[TextBlock]:
     items: list[TextBlock] = []
     text = _TOGETHER.sub("\u00a0", text)
+    text = re.sub(rf"[^\n]*{_BETWEEN}[^\n]*", lambda line: "\u00a0· ".join(map(_whole, line[0].split(_BETWEEN))), text)
     for paragraph in text.split("\n\n"):
         for line in paragraph.strip().split("\n"):
             if line.startswith("# "):
@@ -100,6 +103,12 @@ def _paragraphs(text: str, letter: int) -> list[TextBlock]:
             elif line.strip():
                 items.append(TextBlock(line.strip(), round(letter * 1.15), after=round(letter * 0.8)))
     return items
+
+
+def _whole(item: str) -> str:
+    """An item of a list in which no line is broken, unless it is long: then only after what is before a colon, where there is one."""
+    before, colon, after = ("", "", item) if len(item) <= _ITEM else item.rpartition(": ")
+    return before + colon + (after.replace(" ", "\u00a0") if len(after) <= _ITEM else after)
 
 
 def paginate(items: Sequence[Item], room: int, height: int) -> list[list[Item]]:

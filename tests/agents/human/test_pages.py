@@ -32,7 +32,7 @@ from spanlab.paradigms.preview.example import MOST, example_displays, example_le
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.before_trials import NotPassedError
 from spanlab.sessions.record.reader import read_events
-from spanlab.stimuli.render.fonts import wrap
+from spanlab.stimuli.render.fonts import width, wrap
 from spanlab.stimuli.render.palette import PALETTES, recoloured
 from spanlab.stimuli.render.pixels import network_frame, picture, render
 from spanlab.stimuli.scene import BACKGROUND, CANVAS, COLOURS, Colour
@@ -146,6 +146,20 @@ def test_what_is_given_in_order_stays_on_one_line() -> None:
     ]
     assert isinstance(worked.answer, tuple)
     assert f"Right: {chr(160).join(map(str, worked.answer))}." in worked.describe("en")
+
+
+def test_items_of_feedback_are_broken_between_them_and_not_within() -> None:
+    wrong = " · ".join(f"Number {number}: right place, would be number {number + 1}" for number in range(1, 5))
+    given = "Ihre Antwort, der Reihe nach: 9 (richtig wäre 4) · 4 (richtig wäre 2) · 9 (richtig wäre 1)"
+    for text in (wrong, given):
+        for column in range(440, 700, 20):
+            (block,) = blocks(PageContent(text), 16)
+            lines = wrap(block.text, block.size, column, block.weight)
+            assert len(lines) > 1
+            assert all(line.rstrip().endswith("·") for line in lines[:-1]), lines
+            assert " ".join(lines).replace("\xa0", " ") == text
+    long = " · ".join(("y z " * 30).strip() for _ in range(3))
+    assert max(width(line, 18) for line in wrap(blocks(PageContent(long), 16)[0].text, 18, 400)) <= 400, "what is too long is broken anywhere"
 
 
 def test_a_page_says_how_to_go_back_where_one_can() -> None:

@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+from chat_envelopes import body
+from chat_servers import listening
 from command_line import Run, complaint
 from study_files import STUDY, Guest, sit, study_in, take
 
@@ -13,8 +15,9 @@ from spanlab.analysis.data.loading import load
 from spanlab.cli.commands.study import lines_to_go_on
 from spanlab.core.atomic_files import only_writer
 from spanlab.core.errors import SpanLabError, UnwritableError
+from spanlab.sessions import COLUMNS
 from spanlab.sessions import beginning as beginning_module
-from spanlab.sessions.record.reader import find_sessions, read_session
+from spanlab.sessions.record.reader import find_sessions, read_responses, read_session
 from spanlab.sessions.studies import visit as visit_module
 from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study
@@ -126,6 +129,44 @@ def test_a_data_folder_goes_on_where_one_session_is_unfinished(tmp_path: Path, r
         cut_back(folder)
     said = complaint(*run("resume", tmp_path / "data"))
     assert [line for line in said.splitlines() if line.startswith("spanlab resume")] == [f"spanlab resume {folder}" for folder in folders]
+
+
+@pytest.mark.parametrize("taker", ["ideal", pytest.param("network", marks=pytest.mark.slow), pytest.param("chat", marks=pytest.mark.slow), "person", "study"])
+def test_one_command_goes_on_with_whatever_was_interrupted(taker: str, study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given the folder of the session, or one that has nothing else unfinished; the table is that of a
+    session without the interruption."""
+    from spanlab.agents.human import seating
+
+    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
+    monkeypatch.setattr(seating, "window_again", lambda *_: {})
+    with listening(lambda heard: (200, "application/json", body({"role": "assistant", "content": "1"}))) as tap:
+        monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
+        if taker == "study":
+            folder = interrupted(study, data, at=6)
+        elif taker == "person":
+            status, _, err = run("run", "vsr", "--participant", "p01", "--trials", "4", "--no-practice", "--data", data)
+            assert status == 0, err
+            (folder,) = find_sessions([data])
+        else:
+            agent = {"ideal": "ideal", "network": "network:laptop", "chat": "chat:m"}[taker]
+            status, _, err = run("replay", "vsr", "--agent", agent, "--trials", "4", "--seed", "1", "--data", data)
+            assert status == 0, err
+            (folder,) = find_sessions([data])
+        before = None if taker == "study" else read_responses(folder)
+        if before is not None:
+            cut_back(folder)
+        status, _, err = run("resume", data if taker == "ideal" else folder)
+        assert status == 0, err
+        assert "nothing to do" in run("resume", folder)[1]
+    if before is None:
+        assert completed(folder)
+    else:
+        same = [column.name for column in COLUMNS if not column.measured]
+        after = read_responses(folder)
+        if taker == "person":  # who answers as it comes, and whose cut trial another one has replaced, as its items had been seen
+            before, after, same = before[before["trial"] < 4], after[after["trial"] < 4], ["trial", "trial_id", "seed", "step", "correct_answer", "outcome"]
+        assert after[same].equals(before[same])
+        assert after["trial"].nunique() == (3 if taker == "person" else 4)
 
 
 def cut_back(session: Path) -> None:
