@@ -21,7 +21,7 @@ from typing_extensions import override
 from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpisode
 from spanlab.agents.human.display.lettering import TextBlock, set_text
 from spanlab.agents.human.display.theme import STANDARD
-from spanlab.agents.human.pages.pictured import strip
+from spanlab.agents.human.pages.pictured import Strip
 from spanlab.agents.human.pages.sheets import PageContent, PageSheet, lay_out
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
 from spanlab.paradigms import AnswerKeys, Percept, Truth, list_paradigms, load_paradigm, plan_session
@@ -105,7 +105,8 @@ def asked(page: PageContent, language: str, size: tuple[int, int], letter: int) 
     room = size[0] - 4 * letter
     words = set_text((TextBlock(page.text or page.title, round(1.1 * letter), weight="semibold"),), room)
     legend = set_text((TextBlock(page.after, letter, STANDARD.muted),), room)
-    canvas = strip(page.example, (size[0], round(size[1] * 0.7)), letter * 4, language)
+    strip = Strip.within(page.example, (size[0], round(size[1] * 0.7)), letter * 4)
+    canvas = None if strip is None else strip.draw(page.example, language)
     height = words.height + legend.height + (canvas.height if canvas is not None else 0)
     top = (size[1] - height) // 2
     for picture in filter(None, (words, canvas, legend)):

@@ -90,7 +90,10 @@ class ParticipantFlow:
 
     def _legends(self, instructions: str, planned: PlannedTrial) -> list[str]:
         """Return the legends of all conditions with these instructions."""
-        alike = {repr(other.levels): other for other in (*self._session.stairs, *self._session.plan, planned) if self._instructions(other) == instructions}
+        alike: dict[str, PlannedTrial] = {}  # the first of each condition: it was compiled before the session began
+        for other in (*self._session.stairs, *self._session.plan, planned):
+            if self._instructions(other) == instructions:
+                alike.setdefault(repr(other.levels), other)
         asks = [step.percept.ask for other in alike.values() for step in self._compiled(other).steps if step.percept.ask is not None]
         legends: dict[str, str] = {}  # each with the first question that it is for
         for ask in asks:

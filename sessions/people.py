@@ -51,10 +51,15 @@ class SessionSeed:
         return {"given": True} if self.number is None else {**DRAWN, "session_number": self.number}
 
 
-def seed_for(data: Path, paradigm: str, participant: str) -> SessionSeed:
-    """Draw the seed of a participant's next session: at random, and unique in this folder."""
+def seed_for(data: Path, paradigm: str, participant: str, names: Sequence[str] | None = None) -> SessionSeed:
+    """Draw the seed of a participant's next session: at random, and unique in this folder.
+
+    Parameters
+    ----------
+    names : of all sessions in the folder, where they are known
+    """
     pattern = re.compile(re.escape(session_stem(paradigm, participant, 0)[:-1]) + r"\d+(-\d+)?")
-    names = session_names(data)
+    names = session_names(data) if names is None else names
     number = 1 + sum(pattern.fullmatch(name) is not None for name in names)
     in_use = seeds_taken(names, paradigm)
     return SessionSeed(next(seed for seed in random_seeds() if seed not in in_use), number)
@@ -75,7 +80,7 @@ def session_names(data: Path) -> list[str]:
     return [folder.name for folder in sessions_below(data)] if data.is_dir() else []
 
 
-def seeds_taken(names: list[str], paradigm: str) -> set[int]:
+def seeds_taken(names: Sequence[str], paradigm: str) -> set[int]:
     """The seeds of all sessions of a paradigm, by their names."""
     pattern = re.compile(re.escape(paradigm) + r"-.*-s(\d+)(-\d+)?")
     return {int(match[1]) for name in names if (match := pattern.fullmatch(name))}

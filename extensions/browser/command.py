@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +15,12 @@ from spanlab.cli import DataOption
 from spanlab.cli.commands import given
 from spanlab.core import SpanLabError, need
 
+if TYPE_CHECKING:
+    from .visits.offers import Looks, Offer
+
 _DATA = Path("data")
+#: Python lets another thread run after so long (s): the server's own answers pages, and must not wait for those of sessions.
+_SWITCH_S = 0.001
 
 #: options that the study file has, and why they are left out with one
 _IN_STUDY_FILES = ("language", "trials", "design", "practice", "keys", "key", "theme", "palette")
@@ -46,71 +52,111 @@ def serve(
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab serve")
-    from spanlab.analysis.data import timing_in_short
-    from spanlab.sessions.studies import is_study, load_study
+    from spanlab.sessions import key_setting
+    from spanlab.sessions.studies import is_study
 
-    from .participant.drawing import DrawingPool
-    from .participant.frames import FrameStore
-    from .visits.board import MonitorBoard
-    from .visits.offers import Looks, Offer, ParadigmOffer, StudyOffer
-    from .visits.serving import make_server
-    from .visits.visits import VisitDesk
-
-    offer: Offer
     if is_study(paradigm):
         typed = ["--" + name for name in _IN_STUDY_FILES if given(context, name)]
         if typed:
             raise SpanLabError(f"leave out {' and '.join(typed)}: the study file says that")
-        offer = StudyOffer.checked(load_study(paradigm), data, "pilot" if pilot else "person")
+        offer = _study_offer(paradigm, data, pilot)
     else:
-        from spanlab.agents.human.display import THEMES
-        from spanlab.sessions import key_setting
-        from spanlab.stimuli.render import PALETTES
-
-        if theme not in THEMES or palette not in PALETTES:
-            raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
-        looks = Looks(theme=theme, palette=palette)  # type: ignore[arg-type]
-        offer = ParadigmOffer.checked(
-            paradigm,
-            data,
-            language=language,
-            trials=trials,
-            design=design,
-            practice=practice,
-            pilot=pilot,
-            keys=key_setting(keys, key),
-            looks=looks,
-        )
+        setting, looks = key_setting(keys, key), _looks(theme, palette)
+        more = {"language": language, "trials": trials, "design": design, "practice": practice, "pilot": pilot, "keys": setting, "looks": looks}
+        offer = _paradigm_offer(paradigm, data, more)
     try:
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
     _check_port(host, port)
+    _serve(offer, host, port, most)
+
+
+def _study_offer(file: str, data: Path, pilot: bool) -> Offer:
+    """What visitors of a study are offered."""
+    from spanlab.sessions.studies import load_study
+
+    from .visits.offers import StudyOffer
+
+    return StudyOffer.checked(load_study(file), data, "pilot" if pilot else "person")
+
+
+def _paradigm_offer(source: str, data: Path, more: Mapping[str, Any]) -> Offer:
+    """What visitors of a paradigm are offered."""
+    from .visits.offers import ParadigmOffer
+
+    return ParadigmOffer.checked(source, data, **more)
+
+
+def _looks(theme: str, palette: str) -> Looks:
+    """How pages look.
+
+    Raises
+    ------
+    SpanLabError
+        when there is no such theme, or no such palette.
+    """
+    from spanlab.agents.human.display import THEMES
+    from spanlab.stimuli.render import PALETTES
+
+    from .visits.offers import Looks
+
+    if theme not in THEMES or palette not in PALETTES:
+        raise SpanLabError(f"themes are {', '.join(THEMES)}, and palettes {', '.join(PALETTES)}; found '{theme}' and '{palette}'")
+    return Looks(theme=theme, palette=palette)  # type: ignore[arg-type]
+
+
+def _serve(offer: Offer, host: str, port: int, most: int) -> None:
+    """Serve an offer until Ctrl-C.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can listen there.
+    """
+    from spanlab.analysis.data import timing_in_short
+
+    from .participant.drawing import DrawingPool
+    from .participant.frames import FrameStore
+    from .visits.board import MonitorBoard
+    from .visits.serving import make_server
+    from .visits.visits import VisitDesk
+
+    sys.setswitchinterval(_SWITCH_S)
     pool = DrawingPool(font=offer.font)
+    pool.start()
     desk = VisitDesk(offer, lambda sentence: print(f"spanlab: {sentence}", file=sys.stderr), most=most, frames=FrameStore(draw=pool))
     board = MonitorBoard(desk, timing_in_short)
-    shown = f"[{host}]" if ":" in host else host
-    print(f"{offer.title}: http://{shown}:{port}/?participant=ID  (Ctrl-C ends it)", flush=True)
-    print(f"for the assistant alone: http://{shown}:{port}/monitor#{board.token}", flush=True)
-    print(f"to look at any page without taking part: http://{shown}:{port}/?preview={desk.preview_token}&page=instructions", flush=True)
-    if not _here(host):
-        print(
-            "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "
-            "the time less precisely",
-            file=sys.stderr,
-        )
+    _announce(offer.title, f"http://{f'[{host}]' if ':' in host else host}:{port}", board.token, desk.preview_token, local=_here(host))
     server = make_server(desk, board, host, port)
     try:
         server.run()
     except SystemExit:
-        raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port") from None
+        raise _nothing_listens(host, port) from None
     except KeyboardInterrupt:
         pass  # Ctrl-C, which the server has heeded already
     finally:
         desk.close()
         pool.close()
     if not server.started:
-        raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port")
+        raise _nothing_listens(host, port)
+
+
+def _announce(title: str, address: str, monitor: str, preview: str, local: bool) -> None:
+    """Print where the pages are."""
+    print(f"{title}: {address}/?participant=ID  (Ctrl-C ends it)", flush=True)
+    print(f"for the assistant alone: {address}/monitor#{monitor}", flush=True)
+    print(f"to look at any page without taking part: {address}/?preview={preview}&page=instructions", flush=True)
+    if not local:
+        print(
+            "spanlab: other computers can reach this server. Put it behind a reverse proxy with TLS: without it, answers travel unencrypted, and browsers tell "
+            "the time less precisely",
+            file=sys.stderr,
+        )
+
+
+def _nothing_listens(host: str, port: int) -> SpanLabError:
+    return SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port")
 
 
 def links(
@@ -159,7 +205,7 @@ def _check_port(host: str, port: int) -> None:
         try:
             tried.bind((host, port))
         except OSError:
-            raise SpanLabError(f"nothing can listen on {host} port {port}: is another server running there? Choose another port with --port") from None
+            raise _nothing_listens(host, port) from None
 
 
 def _here(host: str) -> bool:

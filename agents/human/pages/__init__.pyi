@@ -1,2 +1,2 @@
 from .dialog import Question as Question
-from .pictured import strip as strip
+from .pictured import Strip as Strip

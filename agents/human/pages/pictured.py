@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from PIL import Image, ImageDraw
@@ -25,67 +26,114 @@ _LEGIBLE = 11
 _FINE = 4
 
 
-def strip(
-    displays: Sequence[ExampleDisplay],
-    room: tuple[int, int],
-    letter: int,
-    language: str,
-    theme: Theme = STANDARD,
-    look: Callable[[Scene], Scene] = lambda scene: scene,
-    smallest: float = 3.0,
-) -> Image.Image | None:
-    """Displays in one row, or in several where they are larger so.
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Where the displays of an example are: in one row, or in several where they are larger so.
 
     Parameters
     ----------
-    room : width and height that there are, in pixels
-    letter : height of letters
-    look : what the window makes of a scene before it is drawn
-    smallest : width that a display needs at least, in letters' heights
-
-    Returns
-    -------
-    None when there is nothing to show, or no room for it
+    many : how many displays there are
+    columns : how many of them beside one another
+    side : width and height of each, in pixels
+    letter : height of letters, in pixels
     """
-    gap, caption = round(_GAP * letter), round(1.5 * letter)
-    largest = _LARGEST * (2 if any(display.marks for display in displays) else 1)  # signs on marks are small
 
-    def side_for(columns: int) -> int:
-        rows = -(-len(displays) // columns)
-        return min((room[0] - 2 - columns * gap) // columns, (room[1] - 2 - rows * (caption + letter // 2)) // rows, round(largest * letter))
+    many: int
+    columns: int
+    side: int
+    letter: int
 
-    columns = max(range(1, len(displays) + 1), key=lambda many: (side_for(many), many), default=0)
-    if not columns or side_for(columns) < smallest * letter:
-        return None
-    side = side_for(columns) // 2 * 2
-    rows = -(-len(displays) // columns)
-    columns = -(-len(displays) // rows)  # rows of about the same length
-    high = side + caption + letter // 2
-    image = Image.new("RGB", (columns * (side + gap) - gap + 2, rows * high + 2), theme.background)
-    draw = ImageDraw.Draw(image)
-    edge = max(1, round(letter / 14))
-    captions = _captions(displays, language, letter * 0.85, side)
-    for number, display in enumerate(displays):
-        left, top = (number % columns) * (side + gap) + 1, (number // columns) * high + 1
-        image.paste(picture(look(display.stimulus.scene()), side), (left, top))
-        has_question = display.asks is not None
-        if display.asks is not None:
-            _cells(draw, display.asks, left, top, side)
-            draw_keys(draw, display.asks.surface(), left, top, side)
-            _own(draw, display.marks, display.asks, left, top, side)
-            if (dial := display.asks.surface().dial) is not None:
-                for question in display.questions:
-                    assert isinstance(question.answer, int)
-                    paste_mark(image, dial, question.answer, left, top, side)
-            mark_answers(draw, [question.answer for question in display.questions], display.asks, left, top, side)
-            words, size = captions[number]
-            draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
-        draw.rectangle((left, top, left + side - 1, top + side - 1), None, theme.accent if has_question else theme.muted, edge * (2 if has_question else 1))
-        if number + 1 < len(displays):
-            end = number % columns == columns - 1
-            if not end and not display.marks:
-                _arrow(image, left + side, top + side // 2, gap, display.more, letter, theme)
-    return image
+    @classmethod
+    def within(cls, displays: Sequence[ExampleDisplay], room: tuple[int, int], letter: int, smallest: float = 3.0) -> Strip | None:
+        """The strip of the largest displays in a room; None when there is nothing to show, or no room for it.
+
+        Parameters
+        ----------
+        room : width and height that there are, in pixels
+        letter : height of letters
+        smallest : width that a display needs at least, in letters' heights
+        """
+        largest = round(_LARGEST * (2 if any(display.marks for display in displays) else 1) * letter)  # signs on marks are small
+
+        def fitting(columns: int) -> Strip:
+            strip = cls(len(displays), columns, 0, letter)
+            across, down = (room[0] - strip.width) // columns, (room[1] - strip.height) // strip.rows
+            return replace(strip, side=min(across, down, largest))
+
+        strip = max((fitting(columns) for columns in range(1, len(displays) + 1)), key=lambda strip: (strip.side, strip.columns), default=None)
+        if strip is None or strip.side < smallest * letter:
+            return None
+        columns = -(-strip.many // strip.rows)  # rows of about the same length
+        return replace(strip, columns=columns, side=strip.side // 2 * 2)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return -(-self.many // self.columns)
+
+    @property
+    def gap(self) -> int:
+        """Pixels between two displays."""
+        return round(_GAP * self.letter)
+
+    @property
+    def caption(self) -> int:
+        """Height of the words below a display, in pixels."""
+        return round(1.5 * self.letter)
+
+    @property
+    def width(self) -> int:
+        """Of the picture, in pixels."""
+        return self.columns * (self.side + self.gap) - self.gap + 2
+
+    @property
+    def height(self) -> int:
+        """Of the picture, in pixels."""
+        return self.rows * (self.side + self.caption + self.letter // 2) + 2
+
+    def draw(
+        self, displays: Sequence[ExampleDisplay], language: str, theme: Theme = STANDARD, look: Callable[[Scene], Scene] = lambda scene: scene
+    ) -> Image.Image:
+        """Draw the displays.
+
+        Parameters
+        ----------
+        look : what the window makes of a scene before it is drawn
+        """
+        side, caption = self.side, self.caption
+        image = Image.new("RGB", (self.width, self.height), theme.background)
+        draw = ImageDraw.Draw(image)
+        edge = max(1, round(self.letter / 14))
+        captions = _captions(displays, language, self.letter * 0.85, side)
+        for number, (display, (words, size)) in enumerate(zip(displays, captions, strict=True)):
+            left, top = self._corner(number)
+            image.paste(picture(look(display.stimulus.scene()), side), (left, top))
+            if display.asks is not None:
+                _question(image, draw, display, display.asks, left, top, side)
+                draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
+            colour, wide = (theme.muted, edge) if display.asks is None else (theme.accent, 2 * edge)
+            draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
+            ends_row = number % self.columns == self.columns - 1
+            if number + 1 < len(displays) and not ends_row and not display.marks:
+                _arrow(image, left + side, top + side // 2, self.gap, display.more, self.letter, theme)
+        return image
+
+    def _corner(self, number: int) -> tuple[int, int]:
+        """The left upper corner of a display."""
+        row, column = divmod(number, self.columns)
+        return column * (self.side + self.gap) + 1, row * (self.side + self.caption + self.letter // 2) + 1
+
+
+def _question(image: Image.Image, draw: ImageDraw.ImageDraw, display: ExampleDisplay, asks: ResponseKind, left: int, top: int, side: int) -> None:
+    """How a question is answered, and its right answers."""
+    _cells(draw, asks, left, top, side)
+    draw_keys(draw, asks.surface(), left, top, side)
+    _own(draw, display.marks, asks, left, top, side)
+    if (dial := asks.surface().dial) is not None:
+        for question in display.questions:
+            assert isinstance(question.answer, int)
+            paste_mark(image, dial, question.answer, left, top, side)
+    mark_answers(draw, [question.answer for question in display.questions], asks, left, top, side)
 
 
 def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:

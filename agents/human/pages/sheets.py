@@ -16,7 +16,7 @@ from ....stimuli.scene import Scene
 from ...base import Option
 from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..display.theme import STANDARD, Theme
-from .pictured import progress_bar, strip
+from .pictured import Strip, progress_bar
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
@@ -228,7 +228,8 @@ def _items(page: PageContent, language: str, room: tuple[int, int], column: int,
     tries = (([*items, heading, *after], _WELL_SEEN), ([heading, *after], _WELL_SEEN), ([heading, *worked], 3.0), ([heading], 3.0))
     for number, (beside, smallest) in enumerate(tries):
         if page.example and drawn is None:
-            drawn, alone = strip(page.example, (room[0], room[1] - height(beside)), letter, language, theme, look, smallest), number > 0
+            strip, alone = Strip.within(page.example, (room[0], room[1] - height(beside)), letter, smallest), number > 0
+            drawn = None if strip is None else strip.draw(page.example, language, theme, look)
     if drawn is not None:
         items += [replace(heading, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
     return [*items, *after]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -13,6 +14,7 @@ from typing_extensions import override
 from spanlab.agents import Option, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
 from spanlab.agents.human.display import THEMES, ThemeName
 from spanlab.agents.human.input import USUAL, Press, Refractory
+from spanlab.agents.human.pages import Strip
 from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, Percept, ResponseKind, Truth, Words, translated_percept
@@ -23,9 +25,9 @@ from spanlab.stimuli.kinds import ShownSound
 from spanlab.stimuli.render import PaletteName
 
 from .channel import RELOADED, Channel
-from .drawing import png
+from .drawing import ExamplePicture
 from .evidence import TimeWitness, Told
-from .frames import FrameStore, TrialPictures, example_picture, random_name
+from .frames import FrameStore, TrialPictures, random_name
 from .messages import Beginning, choices, paragraphs, theme_colours, trial_message, words
 from .replacements import Replacements
 from .reports import EndReport, StepReading, StepReport, checked
@@ -63,6 +65,19 @@ def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
             raise SpanLabError(
                 f"a page in a browser cannot take answers of the kind '{type(kind).name}' with an open number of marks; take the session at the window"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What stands on a page of text, as :meth:`.WindowAgent.page` takes it."""
+
+    title: str
+    text: str
+    footer: str = ""
+    example: tuple[ExampleDisplay, ...] = ()
+    after: str = ""
+    progress: float | None = None
+    least: float = 0.0
 
 
 class BrowserParticipant(WindowAgent):
@@ -106,18 +121,20 @@ class BrowserParticipant(WindowAgent):
         #: the server's view of the times that the page reports
         self.witness = TimeWitness()
         self.replacements = Replacements()
+        #: the page that was read before the session began; it does not show it once more
+        self._read: PageText | None = None
         self._lock = threading.Lock()
-        #: PNG files of the trial or page that the page shows, by name
-        self._pictures: dict[str, bytes] = {}
+        #: PNG files of the trial or page that the page shows, by name; some are still being drawn
+        self._pictures: dict[str, Future[bytes]] = {}
 
     # -- pictures --------------------------------------------------------------------------------------------------------------------------------
 
-    def picture(self, name: str) -> bytes | None:
-        """A PNG file that the page may ask for; None for anything else."""
+    def picture(self, name: str) -> Future[bytes] | None:
+        """A PNG file that the page may ask for, as soon as it is drawn; None for anything else."""
         with self._lock:
             return self._pictures.get(name)
 
-    def _publish(self, pictures: Mapping[str, bytes]) -> None:
+    def _publish(self, pictures: Mapping[str, Future[bytes]]) -> None:
         with self._lock:
             self._pictures = dict(pictures)
 
@@ -176,6 +193,9 @@ class BrowserParticipant(WindowAgent):
         progress: float | None = None,
         least: float = 0.0,
     ) -> None:
+        read, self._read = self._read, None
+        if read == PageText(title, text, footer, tuple(example), after, progress, least):
+            return
         own = any(display.marks for display in example)
         pictured = self._example(example)
         content = {
@@ -191,6 +211,12 @@ class BrowserParticipant(WindowAgent):
         }
         self.ask("page", content, "done")
 
+    def show_first(self, page: PageText, language: str) -> None:
+        """Show the first page of a session before that begins."""
+        self.speak(language)
+        self.page(page.title, page.text, page.footer, example=page.example, after=page.after, progress=page.progress, least=page.least)
+        self._read = page
+
     def ask(self, what: str, content: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
         """Have the page do something, and wait until the participant has done it."""
         self.ended_by = None
@@ -203,12 +229,13 @@ class BrowserParticipant(WindowAgent):
 
     def _example(self, example: Sequence[ExampleDisplay]) -> dict[str, Any] | None:
         screen = self.screen()
-        image = example_picture(example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px, self.language, THEMES[self._theme], self.palette)
-        if image is None:
+        strip = Strip.within(example, (screen.column_px, round(screen.high_px * 0.6)), screen.letter_px)
+        if strip is None:
             return None
         name = self.name_picture()
-        self._publish({name: png(image)})
-        return {"frame": name, "width": image.width, "height": image.height}
+        picture = ExamplePicture(tuple(example), strip, self.language, THEMES[self._theme], self.palette)
+        self._publish({name: self.frames.get(picture, self.channel.epoch)})  # the page does not wait for it
+        return {"frame": name, "width": strip.width, "height": strip.height}
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
@@ -263,7 +290,8 @@ class BrowserParticipant(WindowAgent):
             self.channel.pause(seconds)
 
     def send_trial(self, steps: Sequence[Sequence[Percept]], cuts: bool = True, beginning: Beginning | None = None) -> tuple[int, int]:
-        """Send all that may be seen of a trial, before it begins. Returns the number of the command, and the width of the pictures in pixels.
+        """Send all that may be seen of a trial, before it begins, and wait until it is drawn. Returns the number of the command, and the width of the
+        pictures in pixels.
 
         Parameters
         ----------
@@ -274,7 +302,10 @@ class BrowserParticipant(WindowAgent):
         message = trial_message(steps, made, self.language, self.rest_ms, self.refractory, cuts, beginning or Beginning())
         self._publish(made.pictures)
         send = self.channel.command if beginning is None else self.channel.again
-        return send("trial", {**message, "canvas_px": made.size_px, **self._manner()}), made.size_px
+        command = send("trial", {**message, "canvas_px": made.size_px, **self._manner()})
+        with self.channel.idle():
+            made.wait()  # the page fetches what is drawn meanwhile
+        return command, made.size_px
 
 
 class BrowserEpisode(WindowEpisode):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,7 @@ class Channel:
     patience_s : for how long a session waits for a page that is gone
     idle_s : for how long it waits for a page that is there and tells nothing; None for ever
     clock : the server's own clock (s), by which events are stamped when they arrive
+    turns : a few sessions of a server work at the same time, once their first page is there; all others wait, and keep nobody from an acknowledgement
     """
 
     def __init__(
@@ -88,8 +90,10 @@ class Channel:
         patience_s: float = 600.0,
         idle_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        turns: threading.Semaphore | None = None,
     ) -> None:
         self.epoch = epoch
+        self._turns, self._has_turn = turns, False
         self.clock = clock
         #: when the event that was waited for last arrived
         self.heard_at = 0.0
@@ -157,10 +161,27 @@ class Channel:
             when the page has been away for too long, or the server stops.
         """
         until = time.monotonic() + seconds
-        with self._changed:
+        with self.idle(), self._changed:
             while (left := until - time.monotonic()) > 0:
                 self._check_present()
                 self._changed.wait(min(left, _LOOK_S))
+
+    @contextmanager
+    def idle(self) -> Generator[None]:
+        """The session waits, and others work meanwhile."""
+        self.end_turn()
+        try:
+            yield
+        finally:
+            if self._turns is not None:
+                self._turns.acquire()
+                self._has_turn = True
+
+    def end_turn(self) -> None:
+        """The session does not work any more, or not for now."""
+        if self._turns is not None and self._has_turn:
+            self._has_turn = False
+            self._turns.release()
 
     def set_aside(self) -> None:
         """Keep what the page has told and no session has come to record, and acknowledge it.
@@ -212,7 +233,7 @@ class Channel:
         PageGone
             when the page has been away for too long, or the server stops.
         """
-        with self._changed:
+        with self.idle(), self._changed:
             while True:
                 if (event := self._events.pop((command, kind, place), None)) is not None:
                     self.heard_at = self._arrived[event.name]
@@ -299,13 +320,18 @@ class Channel:
 
     def take(self, event: PageEvent) -> None:
         """Take an event of the page. One that was taken before does nothing; one that comes too late to count is kept beside the record."""
+        if not self.hear(event):
+            self.keep(event)
+
+    def hear(self, event: PageEvent) -> bool:
+        """Take an event of the page, without the disk. False where it comes too late to count, and is to be kept (:meth:`keep`)."""
         with self._changed:
             self._told_at = time.monotonic()
             if event.name in self._acknowledged:
                 self._acknowledge([event.name])
-                return
+                return True
             if event.name in self._pending:
-                return
+                return True
             if event.epoch == self.epoch and any(event.command == message["c"] for message in self._open):
                 if len(self._pending) >= _MOST_PENDING:
                     raise TooMuchError("a page has told more than one trial can have")
@@ -314,7 +340,11 @@ class Channel:
                 self._arrived[event.name] = self.clock()
                 self._events.setdefault((event.command, event.kind, event.place), event)
                 self._changed.notify_all()
-                return
+                return True
+        return False
+
+    def keep(self, event: PageEvent) -> None:
+        """Keep an event that comes too late to count, beside the record."""
         if self._keep(event) is not False:
             self.acknowledge(event)
 

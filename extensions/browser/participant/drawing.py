@@ -3,23 +3,26 @@
 # pyright: strict
 from __future__ import annotations
 
-import heapq
 import io
 import itertools
 import multiprocessing
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from PIL import Image
 
-from spanlab.agents.human.display import keys_picture
+from spanlab.agents.human.display import Theme, keys_picture
+from spanlab.agents.human.pages import Strip
 from spanlab.paradigms import Surface
+from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.render import PALETTES, PaletteName, picture, recoloured, ring, use_font
 
@@ -29,11 +32,23 @@ DRAWING = threading.Lock()
 _HALVED_S = 30.0
 #: Processor time below this (s) is no reason to wait for others.
 _GRAIN_S = 0.25
+#: Processes that draw give way to the server, which has to acknowledge answers.
+_NICER = 10
+
+
+class Drawable(Protocol):
+    """Something to draw. Two that are equal look alike."""
+
+    def draw(self) -> Image.Image:
+        """The picture."""
+        ...
+
+    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Drawable:
-    """Something to draw: a stimulus, or the keys and scales of an answering surface; the ring of a tone where there is neither.
+class Frame:
+    """A frame of a trial: a stimulus, or the keys and scales of an answering surface; the ring of a tone where there is neither.
 
     Parameters
     ----------
@@ -52,6 +67,27 @@ class Drawable:
         return ring(self.size_px) if self.surface is None else keys_picture(self.surface, self.size_px)
 
 
+@dataclass(frozen=True, slots=True)
+class ExamplePicture:
+    """The displays of an example side by side, as at the window.
+
+    Parameters
+    ----------
+    displays : of the example
+    strip : how they are arranged
+    """
+
+    displays: tuple[ExampleDisplay, ...]
+    strip: Strip
+    language: str
+    theme: Theme
+    palette: PaletteName = "published"
+
+    def draw(self) -> Image.Image:
+        """The picture."""
+        return self.strip.draw(self.displays, self.language, self.theme, lambda scene: recoloured(scene, PALETTES[self.palette]))
+
+
 def png(image: Image.Image) -> bytes:
     """The PNG file of a picture."""
     file = io.BytesIO()
@@ -67,10 +103,10 @@ def draw_png(drawable: Drawable) -> bytes:
 
 
 class Drawer(Protocol):
-    """Draws frames."""
+    """Draws pictures."""
 
-    def __call__(self, drawable: Drawable, owner: str) -> bytes:
-        """The PNG file.
+    def __call__(self, drawable: Drawable, owner: str) -> Future[bytes]:
+        """The PNG file, as soon as it is drawn.
 
         Parameters
         ----------
@@ -79,16 +115,23 @@ class Drawer(Protocol):
         ...
 
 
-def draw_here(drawable: Drawable, owner: str) -> bytes:
-    """Draw in this process."""
-    return draw_png(drawable)
+def draw_here(drawable: Drawable, owner: str) -> Future[bytes]:
+    """Draw in this process, before anything else is done."""
+    drawn: Future[bytes] = Future()
+    try:
+        drawn.set_result(draw_png(drawable))
+    except Exception as error:
+        drawn.set_exception(error)
+    return drawn
 
 
 def _begin_worker(font: str) -> None:
-    """Take the typeface of a study, and leave Ctrl-C to the server."""
+    """Take the typeface of a study, give way to the server, and leave Ctrl-C to it."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(AttributeError, OSError):  # Windows has no such thing
+        os.nice(_NICER)
     use_font(Path(font) if font else None)
 
 
@@ -110,21 +153,30 @@ class DrawingPool:
         self._pool = ProcessPoolExecutor(self._most, multiprocessing.get_context("spawn"), _begin_worker, arguments)
         self._queue = FairQueue(self._most, self._submit, clock)
 
-    def __call__(self, drawable: Drawable, owner: str) -> bytes:
-        """The PNG file."""
-        return self._queue.wait(drawable, owner)
+    def __call__(self, drawable: Drawable, owner: str) -> Future[bytes]:
+        """The PNG file, as soon as it is drawn."""
+        return self._queue.put(drawable, owner)
 
     def _submit(self, drawable: Drawable) -> Future[bytes]:
         return self._pool.submit(draw_png, drawable)
 
-    def warm_up(self) -> None:
-        """Start all processes before anybody waits for them."""
-        for future in [self._pool.submit(draw_png, Drawable(96)) for _ in range(2 * self._most)]:
-            future.result()
+    def start(self) -> list[Future[bytes]]:
+        """Start all processes, so that nobody waits for that later. Returns what they draw first."""
+        return [self._pool.submit(draw_png, Frame(96)) for _ in range(2 * self._most)]
 
     def close(self) -> None:
         """End the processes."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Something that somebody wants to have drawn."""
+
+    number: int
+    drawable: Drawable
+    owner: str
+    drawn: Future[bytes]
 
 
 class FairQueue:
@@ -139,40 +191,55 @@ class FairQueue:
     def __init__(self, most: int, submit: Callable[[Drawable], Future[bytes]], clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._submit, self._clock = most, submit, clock
         self._lock = threading.Lock()
-        self._waiting: list[tuple[int, int, threading.Event]] = []
-        self._order = itertools.count()
+        self._waiting: dict[str, deque[_Order]] = {}
+        self._numbers = itertools.count()
         self._under_way = 0
         self._drawn: dict[str, tuple[float, float]] = {}
 
-    def wait(self, drawable: Drawable, owner: str) -> bytes:
+    def put(self, drawable: Drawable, owner: str) -> Future[bytes]:
         """Have something drawn, when its turn has come."""
-        turn = self._turn_of(owner)
-        if turn is not None:
-            turn.wait()
+        with self._lock:
+            order = _Order(next(self._numbers), drawable, owner, Future())
+            self._waiting.setdefault(owner, deque()).append(order)
+        self._begin_next()
+        return order.drawn
+
+    def _begin_next(self) -> None:
+        """Begin what comes next, if there is somebody to draw it."""
+        with self._lock:
+            if self._under_way == self._most or not self._waiting:
+                return
+            self._under_way += 1
+            order = self._next()
         began = self._clock()
         try:
-            return self._submit(drawable).result()
-        finally:
-            self._next(owner, self._clock() - began)
+            self._submit(order.drawable).add_done_callback(lambda done: self._finish(order, done, began))
+        except RuntimeError as error:  # the processes have ended
+            failed: Future[bytes] = Future()
+            failed.set_exception(error)
+            self._finish(order, failed, began)
 
-    def _turn_of(self, owner: str) -> threading.Event | None:
-        """What is set when it is somebody's turn; None where that is now."""
-        with self._lock:
-            if self._under_way < self._most:
-                self._under_way += 1
-                return None
-            turn = threading.Event()
-            heapq.heappush(self._waiting, (int(self._drawn_lately(owner) / _GRAIN_S), next(self._order), turn))
-            return turn
+    def _next(self) -> _Order:
+        """Take what comes next out of the queue: of those for whom about equally little was drawn, the oldest order."""
+        owner = min(self._waiting, key=lambda name: (int(self._drawn_lately(name) / _GRAIN_S), self._waiting[name][0].number))
+        orders = self._waiting[owner]
+        order = orders.popleft()
+        if not orders:
+            del self._waiting[owner]
+        return order
 
-    def _next(self, owner: str, seconds: float) -> None:
-        """Something was drawn for somebody: whoever comes first is next."""
+    def _finish(self, order: _Order, done: Future[bytes], began: float) -> None:
+        """Something was drawn: hand it over, and begin what comes next."""
         with self._lock:
-            self._count(owner, seconds)
-            if self._waiting:
-                heapq.heappop(self._waiting)[2].set()
-            else:
-                self._under_way -= 1
+            self._count(order.owner, self._clock() - began)
+            self._under_way -= 1
+        self._begin_next()
+        if done.cancelled():
+            order.drawn.cancel()
+        elif (error := done.exception()) is not None:
+            order.drawn.set_exception(error)
+        else:
+            order.drawn.set_result(done.result())
 
     def _drawn_lately(self, owner: str) -> float:
         """For how long (s) something was drawn for somebody; what is long ago counts less."""

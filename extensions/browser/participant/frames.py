@@ -6,20 +6,16 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
-from PIL import Image
-
-from spanlab.agents.human.display import Theme
-from spanlab.agents.human.pages import strip
 from spanlab.paradigms import Display, Surface
-from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.stimuli import Stimulus
 from spanlab.stimuli.kinds import Tone
-from spanlab.stimuli.render import PALETTES, PaletteName, recoloured
+from spanlab.stimuli.render import PaletteName
 
-from .drawing import DRAWING, Drawable, Drawer, draw_here
+from .drawing import Drawable, Drawer, Frame, draw_here
 
 
 def random_name() -> str:
@@ -28,51 +24,68 @@ def random_name() -> str:
 
 
 class FrameStore:
-    """Frames by what they show, for all visits of a server; those that were not wanted for longest go first.
+    """Pictures by what they show, for all visits of a server: each is drawn once, and those that were not wanted for longest go first.
 
     Parameters
     ----------
-    room : bytes of frames to keep
+    room : bytes of pictures to keep
     draw : draws them
     """
 
     def __init__(self, room: int = 256 * 2**20, draw: Drawer = draw_here) -> None:
         self._room, self._draw = room, draw
         self._lock = threading.Lock()
-        self._drawn: OrderedDict[Drawable, bytes] = OrderedDict()
+        #: those that are drawn, and those that are being drawn
+        self._drawn: OrderedDict[Drawable, Future[bytes]] = OrderedDict()
+        self._under_way: dict[Drawable, Future[bytes]] = {}
         self._bytes = 0
 
-    def frame(self, stimulus: Stimulus, size_px: int, palette: PaletteName, owner: str = "") -> bytes:
-        """The PNG file of a stimulus on a canvas of so many pixels.
+    def get(self, drawable: Drawable, owner: str = "") -> Future[bytes]:
+        """The PNG file of a picture, as soon as it is drawn.
 
         Parameters
         ----------
         owner : for whom it is drawn
         """
-        return self._kept(Drawable(size_px, stimulus=stimulus, palette=palette), owner)
-
-    def ring(self, size_px: int, owner: str = "") -> bytes:
-        """The PNG file of what is shown for a tone where no sound can be played."""
-        return self._kept(Drawable(size_px), owner)
-
-    def overlay(self, surface: Surface, size_px: int, owner: str = "") -> bytes:
-        """The PNG file of the keys or the scale of a surface, see-through elsewhere."""
-        return self._kept(Drawable(size_px, surface=surface), owner)
-
-    def _kept(self, drawable: Drawable, owner: str) -> bytes:
         with self._lock:
-            if drawable in self._drawn:
+            if (drawn := self._drawn.get(drawable)) is not None:
                 self._drawn.move_to_end(drawable)
-                return self._drawn[drawable]
-        made = self._draw(drawable, owner)
+                return drawn
+            if (drawn := self._under_way.get(drawable)) is not None:
+                return drawn
+            promised: Future[bytes] = Future()
+            self._under_way[drawable] = promised
+        self._draw(drawable, owner).add_done_callback(lambda drawn: self._keep(drawable, drawn, promised))
+        return promised
+
+    def frame(self, stimulus: Stimulus, size_px: int, palette: PaletteName, owner: str = "") -> Future[bytes]:
+        """The PNG file of a stimulus on a canvas of so many pixels."""
+        return self.get(Frame(size_px, stimulus=stimulus, palette=palette), owner)
+
+    def ring(self, size_px: int, owner: str = "") -> Future[bytes]:
+        """The PNG file of what is shown for a tone where no sound can be played."""
+        return self.get(Frame(size_px), owner)
+
+    def overlay(self, surface: Surface, size_px: int, owner: str = "") -> Future[bytes]:
+        """The PNG file of the keys or the scale of a surface, see-through elsewhere."""
+        return self.get(Frame(size_px, surface=surface), owner)
+
+    def _keep(self, drawable: Drawable, drawn: Future[bytes], promised: Future[bytes]) -> None:
+        """Hand over a picture that is drawn, and keep it. What could not be drawn is tried again when it is wanted again."""
+        error = RuntimeError("the processes that draw have ended") if drawn.cancelled() else drawn.exception()
+        if error is not None:
+            with self._lock:
+                del self._under_way[drawable]
+            promised.set_exception(error)
+            return
+        promised.set_result(drawn.result())
         with self._lock:
-            if drawable not in self._drawn:
-                self._bytes += len(made)
-            self._drawn[drawable] = made
+            del self._under_way[drawable]
+            self._drawn[drawable] = promised
+            self._bytes += len(promised.result())
             while self._bytes > self._room and len(self._drawn) > 1:
                 _, gone = self._drawn.popitem(last=False)
-                self._bytes -= len(gone)
-        return made
+                self._bytes -= len(gone.result())
 
 
 class TrialPictures:
@@ -90,8 +103,13 @@ class TrialPictures:
     def __init__(self, frames: FrameStore, size_px: int, palette: PaletteName, name: Callable[[], str] = random_name, owner: str = "") -> None:
         self._frames, self.size_px, self._name, self._owner = frames, size_px, name, owner
         self._palette: PaletteName = palette
-        #: PNG files by name
-        self.pictures: dict[str, bytes] = {}
+        #: PNG files by name, each as soon as it is drawn
+        self.pictures: dict[str, Future[bytes]] = {}
+
+    def wait(self) -> None:
+        """Wait until all are drawn."""
+        for picture in self.pictures.values():
+            picture.result()
 
     def frame(self, display: Display) -> dict[str, Any]:
         """What a display is called, and how it sounds: a tone has a ring, too, for where no sound can be played."""
@@ -107,17 +125,7 @@ class TrialPictures:
             return None
         return self._known(self._frames.overlay(surface, self.size_px, self._owner))
 
-    def _known(self, picture: bytes) -> str:
+    def _known(self, picture: Future[bytes]) -> str:
         name = self._name()
         self.pictures[name] = picture
         return name
-
-
-def example_picture(
-    example: Sequence[ExampleDisplay], room: tuple[int, int], letter: int, language: str, theme: Theme, palette: PaletteName
-) -> Image.Image | None:
-    """The displays of an example side by side, as at the window; None where there are none, or no room for them."""
-    if not example:
-        return None
-    with DRAWING:
-        return strip(example, room, letter, language, theme, lambda scene: recoloured(scene, PALETTES[palette]))

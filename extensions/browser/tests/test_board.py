@@ -125,9 +125,9 @@ def test_who_is_at_which_page_is_seen_before_anything_is_recorded(tmp_path: Path
             pass
         shown = board.now()
         assert shown["pages"] == 1
-        (row,) = shown["rows"]
-        assert dict(zip(shown["header"], row["cells"], strict=True))["participant"] == "P01"
-        assert row["page"] == "Visual Serial Recall"
+        assert shown["rows"] == [], "no session begins before somebody has read its first page"
+        (row,) = shown["arriving"]
+        assert (row["participant"], row["page"]) == ("P01", "Visual Serial Recall")
     desk.close()
 
 

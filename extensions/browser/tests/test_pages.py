@@ -113,7 +113,8 @@ def test_the_frames_of_a_page_are_those_of_the_renderer_to_the_last_bit(tmp_path
             monkeypatch.setattr(server.desk, "picture", lambda secret, name, frames=frames: frames.get(name))
             tab.open(f"http://127.0.0.1:{server.port}/")
             tab.until("document.querySelector('#sheet button') !== null")
-            for name, png in frames.items():
+            for name, picture in frames.items():
+                png = picture.result()
                 there = tab.evaluate(
                     f"""(async () => {{
                       const bitmap = await createImageBitmap(await (await fetch("frame/x/{name}.png")).blob(), {{ colorSpaceConversion: "none" }});
@@ -172,7 +173,7 @@ def test_a_photograph_of_the_screen_has_the_pixels_of_the_renderer(tmp_path: Pat
                 assert wide * ratio == pytest.approx(px, abs=0.01)
                 screen = np.asarray(Image.open(tab.screenshot(tmp_path / "screen.png")).convert("RGB"), int)
                 x, y = round(left * ratio), round(top * ratio)
-                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published")
+                drawn = FrameStore().frame(steps[int(where.partition(":")[2])].percept.displays[0].stimulus, px, "published").result()
                 here = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB"), int)
                 compared[where] = int(np.abs(screen[y : y + px, x : x + px] - here).max())
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ class Pictured(BrowserParticipant):
         names = itertools.count(1)
         self.name_picture = lambda: f"{next(names):032x}"
 
-    def _publish(self, pictures: dict[str, bytes]) -> None:  # type: ignore[override]
-        self.pictures = [*getattr(self, "pictures", []), *pictures.items()]
+    def _publish(self, pictures: dict[str, Future[bytes]]) -> None:  # type: ignore[override]
+        self.pictures = [*getattr(self, "pictures", []), *((name, picture.result()) for name, picture in pictures.items())]
         super()._publish(pictures)
 
 

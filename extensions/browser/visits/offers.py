@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.agents.human.pages import Question
 from spanlab.core import SpanLabError, append_line
 from spanlab.core.locale import sentence
-from spanlab.paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, one_of_each, plan_session
+from spanlab.paradigms import AnswerKeys, Generator, Paradigm, PlannedTrial, load_paradigm, one_of_each, plan_session, resolve_levels
 from spanlab.sessions import (
     ChosenTrials,
     KeySetting,
@@ -29,8 +29,6 @@ from spanlab.sessions import (
     key_request,
     plan_trials,
     reopen,
-    seed_for,
-    session_names,
     session_stem,
     utc_now,
 )
@@ -68,10 +66,12 @@ from spanlab.sessions.studies import (
 )
 from spanlab.stimuli.render import PaletteName
 
-from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page
+from ..participant.agent import BrowserParticipant, PageText, check_answerable_at_page, check_displays_at_page
 from ..participant.replacements import Replacements, TooManyReplacementsError
 from ..participant.screen import PageScreen
 from .admission import Tickets
+from .first_page import FirstPages
+from .names import SessionNames
 from .requirements import lacking
 
 #: parameters of a link that say who takes part, where a study names none
@@ -272,6 +272,7 @@ class ParadigmOffer:
     source : of the paradigm: its name in the library, or a file
     data : folder for sessions
     given : the trials of everybody who comes; None for trials of everybody's own
+    pages : the pages that sessions show first
     """
 
     source: str
@@ -287,6 +288,11 @@ class ParadigmOffer:
     phones: bool = True
     drop_out_s: float | None = None
     given: ChosenTrials | None = None
+    pages: FirstPages = field(default_factory=FirstPages, repr=False, compare=False)
+    names: SessionNames = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", SessionNames(self.data))
 
     @property
     def title(self) -> str:
@@ -307,6 +313,7 @@ class ParadigmOffer:
             raise SpanLabError(f"{offer.paradigm.name} has no instructions in '{offer.language}'; there are {', '.join(offer.paradigm.instructions)}")
         chosen = offer.given or plan_trials(source, 1, None, offer.trials, offer.design)
         _check_questions(offer.paradigm, chosen.plan, chosen.generator, offer.keys)
+        offer._first_page(*offer._drawn("nobody"))  # that of most visitors
         return offer
 
     def places(self) -> tuple[int, int] | None:
@@ -343,40 +350,59 @@ class ParadigmOffer:
     def take(self, participant: str, session: str, host: Host) -> End:
         """Take a participant through the session, or through the rest of it; who has finished sees the last page again."""
         end = End(sentence("session.thanks", self.language), (sentence("session.thanks_body", self.language),))
-        with _BEGINNING:
-            before = self._begun(participant)
-            if before is not None:
-                host.recorded_in(before)
-            if before is not None and complete(before):
-                return end
-            agent = host.seat(self.looks, self.language)
-            begun = reopen(before) if before is not None else self._begin(participant, agent)
+        before = self._begun(participant)
+        if before is not None:
+            host.recorded_in(before)
+        if before is not None and complete(before):
+            return end
+        agent = host.seat(self.looks, self.language)
+        begun = self._begin(participant, agent) if before is None else reopen(before)
         host.recorded_in(begun.folder)
         Runner(begun, agent).run()
         return end
 
     def _begun(self, participant: str) -> Path | None:
         """The session of a participant that was begun here, or None."""
-        pattern = re.compile(re.escape(session_stem(self.paradigm.name, participant, 0)[:-1]) + r"\d+(-\d+)?")
-        for name in session_names(self.data):
-            if pattern.fullmatch(name) and (self.data / name / "session.json").exists():
+        beginning = session_stem(self.paradigm.name, participant, 0)[:-1]
+        for name in self.names.now():
+            if name.startswith(beginning) and re.fullmatch(r"\d+(-\d+)?", name[len(beginning) :]) and (self.data / name / "session.json").exists():
                 info = read_session(self.data / name)
                 if info["participant"] == participant and in_browser(info):
                     return self.data / name
         return None
 
     def _begin(self, participant: str, agent: WindowAgent) -> Session:
+        """Begin a session, when its first page was read: who does nothing there leaves nothing behind."""
+        chosen, request = self._drawn(participant)
+        if isinstance(agent, BrowserParticipant) and (page := self._first_page(chosen, request)) is not None:
+            agent.show_first(page, self.language)
+        session = begin(self.data, chosen.paradigm, agent, chosen.plan, request)
+        self.names.add(session.name)
+        return session
+
+    def _drawn(self, participant: str) -> tuple[ChosenTrials, Request]:
+        """The trials of somebody who begins."""
         if self.given is not None:
             seed, chosen = SessionSeed(self.given.seed), self.given
         else:
-            seed = seed_for(self.data, self.paradigm.name, participant)
+            seed = self.names.seed(self.paradigm.name, participant)
             plan = plan_session(self.paradigm, seed.seed, self.design, trials=self.trials)
             chosen = ChosenTrials(self.paradigm, plan, seed.seed, "corrected", self.design or "human", self.source)
         extra = {"seed_from": seed.as_json(), "keys": key_request(self.keys, participant), **chosen.extra}
-        request = Request(
+        return chosen, Request(
             chosen.seed, chosen.generator, participant, chosen.design, self.language, self.pilot, self.practice, None, source=self.source, extra=extra
         )
-        return begin(self.data, chosen.paradigm, agent, chosen.plan, request)
+
+    def _first_page(self, chosen: ChosenTrials, request: Request) -> PageText | None:
+        """The first page of a session. It is the same for all with these instructions, questions and keys."""
+        paradigm, first, questions = chosen.paradigm, "", dict[Hashable, None]()
+        for planned in one_of_each(chosen.plan):
+            instructions = paradigm.instructions_in(self.language, resolve_levels(paradigm, planned.levels, planned.seed), for_people=True)
+            first = first or instructions
+            if instructions == first:
+                questions |= dict.fromkeys(self.pages.questions(planned, lambda planned=planned: planned.compile(paradigm, chosen.generator)))
+        key = first, tuple(questions), repr(request.extra["keys"])
+        return self.pages.get(key, lambda data, reader: begin(data, paradigm, reader, chosen.plan, request))
 
 
 @dataclass(frozen=True, slots=True)

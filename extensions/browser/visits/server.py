@@ -66,71 +66,105 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     ----------
     board : what the assistant's page shows; there is no such page without one
     """
-    files, lines = page_files(), dict[_Line, None]()  # in the order in which they came
-    forms_to = " ".join(desk.offer.forms_to) or "'none'"
-    policy = _SAFE["content-security-policy"].replace("form-action 'none'", f"form-action {forms_to}")
-    safe = {**_SAFE, "content-security-policy": policy}
-
-    def file(name: str) -> Response:
-        if name not in files:
-            return _nothing()
-        return Response(files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=safe)
-
-    async def index(request: Request) -> Response:
-        return file("index.html")
-
-    async def part(request: Request) -> Response:
-        return file(str(request.path_params["name"]))
-
-    async def icon(request: Request) -> Response:
-        return Response(None, 204, headers=_SAFE)
-
-    async def start(request: Request) -> Response:
-        return JSONResponse(desk.start(), headers=_SAFE)
-
-    async def picture(request: Request) -> Response:
-        content = desk.picture(str(request.path_params["secret"]), str(request.path_params["name"]))
-        return _nothing() if content is None else Response(content, media_type="image/png", headers=_SAFE)
-
-    async def visit(socket: WebSocket) -> None:
-        line = _Line(desk, socket)
-        if len(lines) >= most_lines(desk.most):
-            silent = next((other for other in lines if not other.introduced), None)
-            if silent is None:
-                await line.turn_away()
-                return
-            lines.pop(silent)
-            silent.drop()
-        lines[line] = None
-        try:
-            await line.serve()
-        finally:
-            lines.pop(line, None)
-
-    async def monitor(request: Request) -> Response:
-        return file("monitor.html") if board is not None else _nothing()
-
-    async def monitor_now(request: Request) -> Response:
-        if board is None or not board.admits(request.headers.get("authorization", "")):
-            return _nothing()
-        return JSONResponse(await run_in_threadpool(board.now), headers=_SAFE)
+    pages, lines = _Pages(desk), _Lines(desk)
 
     async def fault(request: Request, error: Exception) -> Response:
         return Response("Something went wrong.", 500, headers=_SAFE, media_type="text/plain")
 
     return Starlette(
         routes=[
-            Route("/", index),
-            Route("/start", start),
-            Route("/favicon.ico", icon),
-            Route("/page/{name}", part),
-            Route("/monitor", monitor),
-            Route("/monitor/now", monitor_now),
-            Route("/frame/{secret}/{name}.png", picture),
-            WebSocketRoute("/visit", visit),
+            Route("/", pages.index),
+            Route("/start", pages.start),
+            Route("/favicon.ico", pages.icon),
+            Route("/page/{name}", pages.file),
+            Route("/frame/{secret}/{name}.png", pages.picture),
+            WebSocketRoute("/visit", lines.visit),
+            *(() if board is None else _board_routes(board, pages)),
         ],
         exception_handlers={404: lambda request, error: _nothing(), 405: lambda request, error: _nothing(), Exception: fault},
     )
+
+
+class _Pages:
+    """The files of the pages, and the pictures of visits."""
+
+    def __init__(self, desk: VisitDesk) -> None:
+        self._desk, self._files = desk, page_files()
+        forms_to = " ".join(desk.offer.forms_to) or "'none'"
+        policy = _SAFE["content-security-policy"].replace("form-action 'none'", f"form-action {forms_to}")
+        self._safe = {**_SAFE, "content-security-policy": policy}
+
+    def named(self, name: str) -> Response:
+        """A file of the pages."""
+        if name not in self._files:
+            return _nothing()
+        return Response(self._files[name], media_type=_KINDS[name[name.rfind(".") :]], headers=self._safe)
+
+    async def index(self, request: Request) -> Response:
+        """The page of a participant."""
+        return self.named("index.html")
+
+    async def file(self, request: Request) -> Response:
+        """A file that a page names."""
+        return self.named(str(request.path_params["name"]))
+
+    async def icon(self, request: Request) -> Response:
+        """There is none."""
+        return Response(None, 204, headers=_SAFE)
+
+    async def start(self, request: Request) -> Response:
+        """What a page needs before it connects."""
+        return JSONResponse(self._desk.start(), headers=_SAFE)
+
+    async def picture(self, request: Request) -> Response:
+        """A picture that a visit shows now."""
+        drawn = self._desk.picture(str(request.path_params["secret"]), str(request.path_params["name"]))
+        if drawn is None:
+            return _nothing()
+        content = await asyncio.shield(asyncio.wrap_future(drawn))  # others may wait for the same picture
+        return Response(content, media_type="image/png", headers=_SAFE)
+
+
+def _board_routes(board: MonitorBoard, pages: _Pages) -> list[Route]:
+    """The routes of the assistant's page."""
+
+    async def monitor(request: Request) -> Response:
+        return pages.named("monitor.html")
+
+    async def now(request: Request) -> Response:
+        if not board.admits(request.headers.get("authorization", "")):
+            return _nothing()
+        return JSONResponse(await run_in_threadpool(board.now), headers=_SAFE)
+
+    return [Route("/monitor", monitor), Route("/monitor/now", now)]
+
+
+class _Lines:
+    """The connections of all pages, in the order in which they came."""
+
+    def __init__(self, desk: VisitDesk) -> None:
+        self._desk, self._lines = desk, dict[_Line, None]()
+
+    async def visit(self, socket: WebSocket) -> None:
+        """Serve a connection, where there is room for it."""
+        line = _Line(self._desk, socket)
+        if len(self._lines) >= most_lines(self._desk.most) and not self._make_room():
+            await line.turn_away()
+            return
+        self._lines[line] = None
+        try:
+            await line.serve()
+        finally:
+            self._lines.pop(line, None)
+
+    def _make_room(self) -> bool:
+        """End the oldest connection whose page has not said who takes part; false where there is none."""
+        silent = next((line for line in self._lines if not line.introduced), None)
+        if silent is None:
+            return False
+        self._lines.pop(silent)
+        silent.drop()
+        return True
 
 
 def remote(host: str) -> str:
@@ -211,7 +245,9 @@ class _Line:
                     await self._refuse("stopped")
                     return
                 if isinstance(message, Event):
-                    await run_in_threadpool(visit.channel.take, message.event())
+                    event = message.event()
+                    if not visit.channel.hear(event):
+                        await run_in_threadpool(visit.channel.keep, event)  # the disk may be slow
                 else:
                     visit.shows_on(message.screen.screen())
         except TimeoutError:

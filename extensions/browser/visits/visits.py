@@ -8,6 +8,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ _MOST_UNFINISHED = 16 * 2**20
 _MOST_SAID = 20
 #: a page connects so often in so many seconds at most
 _MOST_LINES, _LINES_WITHIN_S = 120, 60.0
+#: so many sessions work at the same time: more would be no faster, since one thread of Python runs at a time, and would be in the way of the server's own
+_AT_WORK = 2
 
 #: makes somebody who sits at a page; others than people in tests
 Seat = Callable[[Channel, FrameStore, Callable[[], PageScreen], Looks], WindowAgent]
@@ -110,6 +113,7 @@ class Visit:
         after: Visit | None = None,
         clock: Callable[[], float] = time.monotonic,
         address: str = "",
+        turns: threading.Semaphore | None = None,
     ) -> None:
         self.participant = hello.participant
         #: of the browser; empty where nobody knows it
@@ -120,7 +124,7 @@ class Visit:
         self.secret = secrets.token_urlsafe(24)
         self._page_screen = hello.screen.screen()
         self._calibration: Calibration | None = None
-        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s, clock)
+        self.channel = Channel(secrets.token_hex(12), self._keep, patience_s, offer.drop_out_s, clock, turns)
         self._offer, self._session, self._frames, self._seat, self._say = offer, hello.session, frames, seat, say
         self._agent: WindowAgent | None = None
         self._folder: Path | None = None
@@ -171,8 +175,8 @@ class Visit:
         """Whether the session is over, for whatever reason."""
         return self.thread.ident is not None and not self.thread.is_alive()
 
-    def picture(self, name: str) -> bytes | None:
-        """A picture of the trial or page that is shown now; None for anything else."""
+    def picture(self, name: str) -> Future[bytes] | None:
+        """A picture of the trial or page that is shown now, as soon as it is drawn; None for anything else."""
         return self._agent.picture(name) if isinstance(self._agent, BrowserParticipant) else None
 
     def is_for(self, session: str) -> bool:
@@ -180,6 +184,12 @@ class Visit:
         return (session or "1") == (self._session or "1")
 
     def _run(self) -> None:
+        try:
+            self._visit()
+        finally:
+            self.channel.end_turn()
+
+    def _visit(self) -> None:
         if self._after is not None:
             self._after.thread.join()
             self._after = None
@@ -374,6 +384,7 @@ class VisitDesk:
         self._frames = frames or FrameStore()
         self._clock = clock
         self._lock = threading.Lock()
+        self._turns = threading.Semaphore(_AT_WORK)
         self._visits: dict[str, Visit] = {}
 
     def _say(self, text: str) -> None:
@@ -437,7 +448,9 @@ class VisitDesk:
                     return refusal("full", "no_room_title")
                 if visit is not None:
                     visit.channel.close("the link of another session was opened")  # it would wait for its page
-                visit = Visit(self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit, self._clock, address)
+                visit = Visit(
+                    self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit, self._clock, address, self._turns
+                )
                 self._visits[hello.participant] = visit
             visit.shows_on(screen)
             send({"type": "welcome", "epoch": visit.channel.epoch, "secret": visit.secret})
@@ -446,8 +459,8 @@ class VisitDesk:
                 visit.thread.start()
         return visit
 
-    def picture(self, secret: str, name: str) -> bytes | None:
-        """A picture that the visit with this secret shows now."""
+    def picture(self, secret: str, name: str) -> Future[bytes] | None:
+        """A picture that the visit with this secret shows now, as soon as it is drawn."""
         with self._lock:
             visit = next((one for one in self._visits.values() if secrets.compare_digest(one.secret.encode(), secret.encode())), None)
         return None if visit is None else visit.picture(name)

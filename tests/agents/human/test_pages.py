@@ -20,7 +20,7 @@ from spanlab.agents.base import Option
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
-from spanlab.agents.human.pages.pictured import _captions, strip
+from spanlab.agents.human.pages.pictured import Strip, _captions
 from spanlab.agents.human.pages.sheets import PageContent, blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
@@ -182,8 +182,10 @@ def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
     """Every display is drawn at its size, not resized."""
     paradigm = load_paradigm("vsr")
     displays = example_displays(paradigm, "en", {"list_length": 3})
-    drawn = strip(displays, (1200, 600), 24, "en")
-    assert drawn is not None
+    strip = Strip.within(displays, (1200, 600), 24)
+    assert strip is not None
+    drawn = strip.draw(displays, "en")
+    assert drawn.size == (strip.width, strip.height)
     side = 9 * 24
     first = np.asarray(drawn)[1 + 2 : 1 + side - 2, 1 + 2 : 1 + side - 2]
     assert (first == np.asarray(picture(displays[0].stimulus.scene(), side))[2:-2, 2:-2]).all()
@@ -350,8 +352,9 @@ def test_theme_and_palette_are_recorded_and_checked() -> None:
 
 def test_examples_have_the_colours_of_the_window() -> None:
     displays = example_displays(load_paradigm("sfr"), "en", {"list_length": 3})
-    drawn = strip(displays, (1200, 600), 24, "en", look=lambda scene: recoloured(scene, PALETTES["safe"]))
-    assert drawn is not None
+    strip = Strip.within(displays, (1200, 600), 24)
+    assert strip is not None
+    drawn = strip.draw(displays, "en", look=lambda scene: recoloured(scene, PALETTES["safe"]))
     pixels = {tuple(pixel) for pixel in np.asarray(drawn).reshape(-1, 3).tolist()}
     assert PALETTES["safe"][COLOURS["red"]] in pixels
     assert COLOURS["red"] not in pixels

@@ -1,0 +1,236 @@
+"""The first page of a visit comes before anything that takes time: no session is begun, nothing is drawn, and nobody waits for others who work."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanlab[web]'")
+
+from scripted_page import ScriptedPage, hello, until
+
+from spanlab.extensions.browser.participant.channel import Channel, PageEvent
+from spanlab.extensions.browser.participant.drawing import Drawable, FairQueue, Frame, draw_here
+from spanlab.extensions.browser.participant.frames import FrameStore
+from spanlab.extensions.browser.visits.messages import Hello
+from spanlab.extensions.browser.visits.names import SessionNames
+from spanlab.extensions.browser.visits.offers import ParadigmOffer
+from spanlab.extensions.browser.visits.visits import VisitDesk
+from spanlab.paradigms import list_paradigms
+from spanlab.sessions import SessionSeed, read_session
+from spanlab.stimuli.kinds.plain import Blank
+
+
+class Page(ScriptedPage):
+    """A page in this process, of a visit to a desk."""
+
+    def __init__(self, desk: VisitDesk, participant: str = "P01") -> None:
+        self.desk, self.participant, self.epoch = desk, participant, ""
+        self.joined = threading.Event()
+        super().__init__(self)  # type: ignore[arg-type]
+
+    def attach(self, send: Any, instance: str, last: int) -> None:
+        visit = self.desk.join(Hello.model_validate(hello(self.participant, instance=instance)), self.hear)
+        self.visit: Any = visit
+        self.joined.set()
+
+    def hear(self, message: Any) -> None:
+        self.epoch = message.get("epoch", self.epoch)
+        self.send(message)
+
+    def detach(self, send: Any) -> None:
+        self.visit.channel.detach(self.hear)
+
+    def take(self, event: PageEvent) -> None:
+        assert self.joined.wait(60)
+        self.visit.channel.take(event)
+
+    @property
+    def pages(self) -> list[dict[str, Any]]:
+        """The pages before the first trial."""
+        told = [json.loads(line) for line in self.lines]
+        before = itertools.takewhile(lambda message: message.get("what") != "trial", told)
+        return [{name: message[name] for name in ("title", "text", "after", "footer")} for message in before if message.get("what") == "page"]
+
+
+class SilentPage(Page):
+    """A page that hears, and does nothing."""
+
+    def tell(self, *args: Any, **more: Any) -> None:
+        return None
+
+
+def pages_of(offer: ParadigmOffer) -> list[dict[str, Any]]:
+    offer.data.mkdir(exist_ok=True)
+    desk = VisitDesk(offer, print)
+    page = Page(desk)
+    until(lambda: any('"what": "trial"' in line for line in list(page.lines)))
+    desk.close()
+    page.close()
+    return page.pages
+
+
+@pytest.mark.parametrize("name", list_paradigms())
+def test_the_first_page_is_shown_once_and_the_others_are_as_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """With a seed each, so that levels differ: what is read before a session begins is what the session shows first."""
+    for seed in (1, 2):
+        monkeypatch.setattr(SessionNames, "seed", lambda names, paradigm, participant, seed=seed: SessionSeed(seed, 1))
+        early = pages_of(offer := ParadigmOffer.checked(name, tmp_path / f"early{seed}", trials=2))
+        with monkeypatch.context() as without:
+            without.setattr(ParadigmOffer, "_first_page", lambda offer, chosen, request: None)
+            assert early == pages_of(replace(offer, data=tmp_path / f"late{seed}"))
+
+
+def test_no_session_is_begun_before_the_first_page_was_read(tmp_path: Path) -> None:
+    drawn = list[Drawable]()
+
+    def draw(drawable: Drawable, owner: str) -> Future[bytes]:
+        drawn.append(drawable)
+        return Future()  # it takes for ever
+
+    desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1, practice=False), print, frames=FrameStore(draw=draw))
+    pages = [SilentPage(desk, f"P{number:02}") for number in range(20)]
+    until(lambda: all(page.pages for page in pages))
+    assert list(tmp_path.iterdir()) == []
+    assert len(drawn) == 1, "all of them see the same picture"
+    desk.close()
+    for page in pages:
+        page.close()
+
+
+def test_of_sessions_that_begin_at_the_same_time_each_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    desk = VisitDesk(ParadigmOffer.checked("sternberg", tmp_path, trials=1, practice=False), print)
+    pages = [Page(desk, f"P{number:02}") for number in range(12)]
+    for page in pages:
+        assert page.over.wait(120)
+        page.close()
+    infos = [read_session(folder) for folder in tmp_path.iterdir()]
+    assert len({info["seed"] for info in infos}) == 12
+    assert {info["seed_from"]["session_number"] for info in infos} == {1}
+    desk.close()
+    again = Page(VisitDesk(ParadigmOffer.checked("sternberg", tmp_path, trials=1, practice=False), print), "P03")
+    assert again.over.wait(120)
+    again.close()
+    assert len(list(tmp_path.iterdir())) == 12, "who has finished sees the last page again"
+
+
+def test_names_of_sessions_are_looked_up_now_and_then(tmp_path: Path) -> None:
+    now = [0.0]
+    names = SessionNames(tmp_path, lambda: now[0])
+
+    def begins(name: str) -> None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "session.json").write_text("{}")
+
+    begins("a")
+    assert names.now() == ["a"]
+    begins("b")
+    names.add("c")
+    assert names.now() == ["a", "c"]
+    now[0] = 10.0
+    assert names.now() == ["a", "c", "b"]
+
+
+# -- turns -----------------------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
+    turns = threading.Semaphore(1)
+    first, second = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
+    commands = [channel.command("page", {}) for channel in (first, second)]
+    first.take(PageEvent("a:1", "a", commands[0], "done", -1, {}))
+    first.wait(commands[0], "done")  # and works
+    came = threading.Event()
+
+    def works() -> None:
+        second.wait(commands[1], "done")
+        came.set()
+
+    second.take(PageEvent("b:1", "b", commands[1], "done", -1, {}))
+    thread = threading.Thread(target=works, daemon=True)
+    thread.start()
+    assert not came.wait(0.2)
+    with first.idle():
+        assert came.wait(60)
+        second.end_turn()
+    first.end_turn()
+    assert turns.acquire(blocking=False)
+
+
+BLANK = Blank(colour="gray")
+
+
+# -- drawing ---------------------------------------------------------------------------------------------------------------------------------------------
+
+
+class Drawers:
+    """Whoever draws: what was begun is finished by hand."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[Frame, Future[bytes]]] = []
+
+    def submit(self, drawable: Any) -> Future[bytes]:
+        self.begun.append((drawable, Future()))
+        return self.begun[-1][1]
+
+    def finish(self) -> None:
+        next(future for _, future in self.begun if not future.done()).set_result(b"")
+
+    @property
+    def order(self) -> list[int]:
+        return [drawable.size_px for drawable, _ in self.begun]
+
+
+def drawn_in_turn(orders: Sequence[tuple[str, int]], seconds: float) -> list[int]:
+    """The order in which a queue with one drawer draws things, each of which takes so long."""
+    now, drawers = [0.0], Drawers()
+    queue = FairQueue(1, drawers.submit, lambda: now[0])
+    drawn = [queue.put(Frame(size), owner) for owner, size in orders]
+    for _ in orders:
+        now[0] += seconds
+        drawers.finish()
+    assert all(future.result() == b"" for future in drawn)
+    return drawers.order
+
+
+def test_whoever_has_much_drawn_waits_for_itself() -> None:
+    orders = [*(("much", size) for size in range(1, 9)), ("little", 100), ("other", 200)]
+    assert drawn_in_turn(orders, 1.0) == [1, 100, 200, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_what_takes_little_is_drawn_in_the_order_in_which_it_was_wanted() -> None:
+    orders = [("a", 1), ("a", 2), ("b", 3), ("b", 4)]
+    assert drawn_in_turn(orders, 0.01) == [1, 2, 3, 4]
+
+
+def test_what_cannot_be_drawn_is_said_and_tried_again() -> None:
+    drawers = Drawers()
+    store = FrameStore(draw=lambda drawable, owner: drawers.submit(drawable))
+    first, same = (store.frame(BLANK, 96, "published") for _ in range(2))
+    assert first is same
+    drawers.begun[0][1].set_exception(RuntimeError("no paint"))
+    with pytest.raises(RuntimeError, match="no paint"):
+        first.result(0)
+    again = store.frame(BLANK, 96, "published")
+    drawers.begun[1][1].set_result(b"painted")
+    assert again.result(0) == b"painted"
+    assert store.frame(BLANK, 96, "published").result(0) == b"painted"
+    assert len(drawers.begun) == 2
+
+
+def test_pictures_that_were_not_wanted_for_longest_go_first() -> None:
+    sizes = {size: len(draw_here(Frame(size), "").result()) for size in (96, 98, 100)}
+    store = FrameStore(room=sizes[96] + sizes[100])
+    kept = [store.get(Frame(size)) for size in (96, 98)]
+    assert store.get(Frame(96)) is kept[0]
+    store.get(Frame(100))
+    assert store.get(Frame(96)) is kept[0]
+    assert store.get(Frame(98)) is not kept[1]
