@@ -18,8 +18,10 @@ from ....stimuli.scene import CANVAS, Scene
 from ..display.pad import draw_keys
 from ..display.theme import STANDARD, Theme
 
-#: Space between two displays, and width of a large display, in letters' heights.
-_GAP, _LARGEST = 2.4, 9.0
+#: Space between two displays, and width of a large display, in letters' heights; and of one on which answers are shown at small places.
+_GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 13.0
+#: Places of answers are small up to so many canvas units: a mark then hides most of what is there.
+_SMALL = 33
 #: Numbers in the corner of a mark are at least so high, in pixels.
 _LEGIBLE = 11
 #: From so many canvas units on the lines of a grid of cells are drawn.
@@ -53,7 +55,8 @@ class Strip:
         letter : height of letters
         smallest : width that a display needs at least, in letters' heights
         """
-        largest = round(_LARGEST * (2 if any(display.marks for display in displays) else 1) * letter)  # signs on marks are small
+        signs = any(display.marks for display in displays)  # they are small
+        largest = round((2 * _LARGEST if signs else _LARGEST_FINE if fine(displays) else _LARGEST) * letter)
 
         def fitting(columns: int) -> Strip:
             strip = cls(len(displays), columns, 0, letter)
@@ -134,6 +137,12 @@ def _question(image: Image.Image, draw: ImageDraw.ImageDraw, display: ExampleDis
             assert isinstance(question.answer, int)
             paste_mark(image, dial, question.answer, left, top, side)
     mark_answers(draw, [question.answer for question in display.questions], asks, left, top, side)
+
+
+def fine(displays: Sequence[ExampleDisplay]) -> bool:
+    """Return whether an example shows answers at places so small that it must be large to be read."""
+    places = [region for display in displays if display.asks is not None and display.questions for region in display.asks.surface().regions]
+    return any(min(region.x1 - region.x0, region.y1 - region.y0) < _SMALL for region in places)
 
 
 def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:

@@ -16,12 +16,12 @@ from ....stimuli.scene import Scene
 from ...base import Option
 from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..display.theme import STANDARD, Theme
-from .pictured import Strip, progress_bar
+from .pictured import Strip, fine, progress_bar
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
-#: Width of a display, in letters' heights, from which on an example shares a sheet with the text.
-_WELL_SEEN = 5.5
+#: Width of a display, in letters' heights, from which on an example shares a sheet with the text; and where answers are shown at small places.
+_WELL_SEEN, _WELL_SEEN_FINE = 5.5, 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,8 @@ def _items(page: PageContent, language: str, room: tuple[int, int], column: int,
 
     # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own, or it alone.
     drawn, alone = None, False
-    tries = (([*items, heading, *after], _WELL_SEEN), ([heading, *after], _WELL_SEEN), ([heading, *worked], 3.0), ([heading], 3.0))
+    well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
+    tries = (([*items, heading, *after], well_seen), ([heading, *after], well_seen), ([heading, *worked], 3.0), ([heading], 3.0))
     for number, (beside, smallest) in enumerate(tries):
         if page.example and drawn is None:
             strip, alone = Strip.within(page.example, (room[0], room[1] - height(beside)), letter, smallest), number > 0

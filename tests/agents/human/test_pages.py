@@ -20,7 +20,7 @@ from spanlab.agents.base import Option
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
-from spanlab.agents.human.pages.pictured import Strip, _captions
+from spanlab.agents.human.pages.pictured import Strip, _captions, fine
 from spanlab.agents.human.pages.sheets import PageContent, blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
@@ -162,6 +162,21 @@ def test_items_of_feedback_are_broken_between_them_and_not_within() -> None:
     assert max(width(line, 18) for line in wrap(blocks(PageContent(long), 16)[0].text, 18, 400)) <= 400, "what is too long is broken anywhere"
 
 
+@pytest.mark.parametrize("window", [(1024, 768), (1280, 1024)])
+def test_answers_at_small_places_are_pictured_large_enough(window: tuple[int, int]) -> None:
+    """A cell of a box in ``smu`` is a twentieth of the canvas; on a sheet with the text its display was 88 pixels wide at 1024 x 768."""
+    paradigm, letter = load_paradigm("smu"), max(14, round(window[1] / 48))
+    example = tuple(example_displays(paradigm, "de", {"set_size": 2}))
+    assert fine(example)
+    assert not fine(tuple(example_displays(load_paradigm("cd"), "de", {"feature": "colour", "set_size": 4})))
+    text = paradigm.instructions_in("de", {"set_size": 2})
+    legend = next(display.asks.legend("participant", "de") for display in example if display.asks is not None)
+    after = "\n\n".join(question.describe("de") for display in example for question in display.questions) + f"\n\n# So antworten Sie\n{legend}"
+    sheets = lay_out(PageContent(text, "Titel", example=example, after=after), "de", window, letter)
+    assert len(sheets) == 2, "the example has a sheet of its own"
+    assert sheets[1].body.width / len(example) > 8 * letter
+
+
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
     sheets = lay_out(PageContent("Words and more words.\n\n" * 60, "Title"), "en", (800, 600), 14)
     assert len(sheets) > 2
@@ -186,7 +201,8 @@ def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
     assert strip is not None
     drawn = strip.draw(displays, "en")
     assert drawn.size == (strip.width, strip.height)
-    side = 9 * 24
+    side = strip.side
+    assert side > 9 * 24, "answers are shown at small places"
     first = np.asarray(drawn)[1 + 2 : 1 + side - 2, 1 + 2 : 1 + side - 2]
     assert (first == np.asarray(picture(displays[0].stimulus.scene(), side))[2:-2, 2:-2]).all()
 
