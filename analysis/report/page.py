@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -147,7 +148,6 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     styles = looks([*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)])
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
     parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
-    specs = {figure.figure.key: figure.figure.spec for part in parts for figure in part.figures}
     common = {name: at_common_conditions(data, name, one.differences) for name, one in numbers.items()}
     first = overview(numbers, common, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
     spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
@@ -155,7 +155,11 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     timing = timing_part(every, commands)
     spoilt = [Remark(text, warning=True) for text in spoilers(every, items, timing)]
     title, lead, facts = opening(data.sessions, data.scored, names) if names or not spans else opening_of_spans(spans)
-    request = SectionRequest([*map(Path, tables_and_folders(commands.data)[1])], data, options.rules, folder.table, commands.added)
+    folders = [*map(Path, tables_and_folders(commands.data)[1])]
+    figure = partial(folder.figure, table="", styles=styles)
+    added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))
+    drawings = [*(figure.figure for part in parts for figure in part.figures), *(figure for one in added for figure in one.figures)]
+    specs = {one.key: one.spec for one in drawings}
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -177,7 +181,7 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
         notes=[*spoilt, *shared, *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],
-        added=added_sections(request),
+        added=added,
         excluded=exclusion_part(data.exclusions, folder),
         spans=spans_part(spans, folder, bool(options.rules)),
         timing=timing,

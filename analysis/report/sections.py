@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpanLabError
+from .folder import FigureFiles
 from .html_tables import PageTable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class ReportSection:
     ----------
     title : its heading
     text : what must be known to read it
+    figures : drawn above the tables
     tables : the first is open, the others are folded
     notes : what limits it, in plain sentences
     command : what makes its numbers again; empty where nothing does
@@ -35,6 +37,7 @@ class ReportSection:
 
     title: str
     text: str = ""
+    figures: tuple[FigureFiles, ...] = ()
     tables: tuple[PageTable, ...] = ()
     notes: tuple[str, ...] = ()
     command: str = ""
@@ -50,6 +53,8 @@ class SectionRequest:
     data : everything that was read
     rules : of exclusion, which are applied to ``data`` already
     table : writes a table into the folder of the report, and returns its address for the page
+    figure : writes a figure into the folder of the report, and returns it for the page: ``figure(name, spec, title, caption)``. The page strips
+        legends, and stands the panels of a ``concat`` in as many columns as it has room for
     command : a line of ``spanlab`` with the data of the report: ``command("scores-by-person", "-o", "scores")``
     """
 
@@ -57,6 +62,7 @@ class SectionRequest:
     data: Data
     rules: Sequence[Rule]
     table: Callable[[str, pd.DataFrame], str]
+    figure: Callable[[str, dict[str, Any], str, str], FigureFiles]
     command: Callable[..., str] = field(repr=False)
 
 

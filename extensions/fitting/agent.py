@@ -82,7 +82,7 @@ class Cognitive(Agent):
 
 def _check(models: list[Model], values: Mapping[str, float]) -> None:
     """Refuse parameters that a model does not have, and values beyond their bounds."""
-    blank = Trials("order", np.array([1]), np.array([0]), np.array([0]), {"once": np.array([0])})
+    blank = Trials("order", np.array([1, 2]), np.array([0, 1]), np.zeros(2, int), {"once": np.zeros(2, int)})
     known = {parameter.name: parameter for model in models for parameter in model.parameters(blank)}
     for name, value in values.items():
         parameter = known.get(name) or known.get(name.rpartition("_")[0])
@@ -151,6 +151,7 @@ class Remembering(Episode):
         asked = Trials(kind, np.array([load]), np.array([0]), np.array([0]), beside)
         given = self._agent.values
         values = {p.name: given.get(f"{p.name}_{load}", given.get(p.name, p.typical)) for p in model.parameters(asked)}
+        values = dict(given) | values  # some parameters, such as how often one attends, are of several loads alone
         return model.draw(values, asked, self._random)[0]
 
     def _report(self, asked: Mapping[str, Any], probed: int) -> int:

@@ -31,6 +31,9 @@ def fit(
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,
     pilot: PilotOption = False,
+    save: Annotated[
+        bool, typer.Option("--save", help="keep the fits beside the sessions: spanlab compare shows them as long as the answers are the same")
+    ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for fit.html, fit.csv, recovery.csv and pictures", metavar="DIR")] = None,
 ) -> None:
     """Fit models of memory to each person and machine, and say what the design can tell about them."""
@@ -40,6 +43,9 @@ def fit(
     from .study import study
 
     notes: list[str] = []
+    folder = next((Path(path) for path in data if Path(path).is_dir()), None)
+    if save and folder is None:
+        raise SpanLabError("--save keeps fits beside sessions: give a folder of sessions")
     if data == [PUBLISHED]:
         everybody = published()
     else:
@@ -59,6 +65,10 @@ def fit(
         from .page import write
 
         print(*write(studies, output), sep="\n")
+    if save and folder is not None:
+        from .saved import save as keep
+
+        print(keep(studies, folder))
 
 
 def show(fitted: Study) -> None:

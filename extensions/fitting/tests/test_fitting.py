@@ -14,10 +14,11 @@ from fitting_designs import design
 from scipy.stats import chi2
 
 import spanlab
+from spanlab.agents import AgentOptions
 from spanlab.analysis.data.loading import load
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.fitting.agent import Cognitive, Remembering
-from spanlab.extensions.fitting.likelihood import FOLDS, Space, fit, folds, held_out, holds, limits
+from spanlab.extensions.fitting.likelihood import FOLDS, Fit, Space, fit, folds, held_out, holds, limits
 from spanlab.extensions.fitting.models import MODELS, Model, models_named
 from spanlab.extensions.fitting.reading import Answerer, answerers, published
 from spanlab.extensions.fitting.study import study
@@ -144,6 +145,25 @@ def test_an_agent_takes_trials_and_its_parameters_come_back(paradigm: str, agent
     found = fit(models_named(name, answerer.trials.kind)[0], answerer.trials)
     ends = limits(found, answerer.trials, 0.999)
     assert {key: ends[key][0] <= value <= ends[key][1] for key, value in wanted.items()} == dict.fromkeys(wanted, True)
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model.name != "sdt-unequal"], ids=lambda model: f"{model.name}-{model.kinds[0]}")
+def test_a_fit_names_an_agent_that_has_all_its_parameters(model: Model) -> None:
+    """It was refused once, for the share of trials attended to."""
+    trials = design(model.kinds[0], 60)
+    space = Space.of(model, trials)
+    fitted = Fit(model, space, space.point({}), 0.0, len(trials))
+    agent = Cognitive.from_name(fitted.agent().partition(":")[2], AgentOptions())
+    assert agent.values == pytest.approx(fitted.values, rel=1e-3)
+
+
+def test_an_agent_does_not_always_attend(tmp_path: Path) -> None:
+    errors = []
+    for attended in (0.5, 0.9995):
+        agent = f"cognitive:slots?k=12&sd=5&attended={attended}"
+        answers = spanlab.replay("continuous_colour", agent=agent, trials=60, seed=2, data=tmp_path / str(attended)).responses
+        errors.append((answers["error"].astype(float).abs() > 40).mean())
+    assert errors[1] < 0.1 < 0.25 < errors[0] < 0.55
 
 
 def test_an_agent_sees_percepts_alone(tmp_path: Path) -> None:

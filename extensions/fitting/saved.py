@@ -1,0 +1,137 @@
+"""Fits that are kept beside the sessions (``spanlab fit --save``), and shown in the report as long as the answers are those that were fitted.
+
+Fits and recovery take minutes, and a report is made often: the report makes none of them, it shows what was kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spanlab.analysis.report import PageColumn, ReportSection, page_table
+from spanlab.core import SpanLabError, write_whole
+
+from .picture import CURVES, PARAMETERS, curves_picture, parameters_picture
+from .reading import Answerer, answerers
+from .study import Study
+
+if TYPE_CHECKING:
+    from spanlab.analysis.report import PageTable, SectionRequest
+
+#: The file in the first folder of the data, and the number of its format.
+FILE, FORMAT = "models-of-memory.json", 1
+#: Answerers of a group that the tables list one by one.
+_MOST = 40
+
+
+def digest(everybody: Sequence[Answerer]) -> str:
+    """A hash of who answered what in a paradigm: as long as it is the same, fits are of these answers."""
+    found = hashlib.sha256()
+    for one in sorted(everybody, key=lambda one: one.name):
+        _, trial = np.unique(one.trials.trial, return_inverse=True)  # numbers of trials depend on what else was read
+        columns = {"load": one.trials.load, "trial": trial, "answer": one.trials.answer, **one.trials.beside}
+        found.update(json.dumps([one.paradigm, one.name, one.person, one.trials.kind, one.trials.levels]).encode())
+        for name in sorted(columns):
+            found.update(name.encode() + np.ascontiguousarray(columns[name], float).tobytes())
+    return found.hexdigest()
+
+
+def save(studies: Sequence[Study], folder: Path) -> Path:
+    """Keep fits in a folder of sessions; those of other paradigms that are kept there stay.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be written, or holds something else.
+    """
+    kept = stored(folder) | {study.paradigm: _written(study) for study in studies}
+    path = folder / FILE
+    try:
+        write_whole(path, json.dumps({"format": FORMAT, "paradigms": kept}, allow_nan=False).encode())
+    except OSError as error:
+        raise SpanLabError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
+
+
+def _written(study: Study) -> dict[str, Any]:
+    tables = {
+        "Parameters of models": study.parameter_table(_MOST),
+        "Criteria": study.criteria_table(_MOST),
+        "How frequent the models are among people": study.selection_table(),
+        "Recovery of parameters": study.recovery_table(),
+        "Recovery of models": study.confusion_table(),
+    }
+    return {
+        "answers": digest([fits[0].answerer for fits in study.fitted]),
+        "described": study.described,
+        "sentences": [*study.predictions(), *study.tells()],
+        "tables": {title: table for title, table in tables.items() if table[1]},
+        "figures": {"parameters": parameters_picture(study), "curves": curves_picture(study)},
+    }
+
+
+def stored(folder: Path) -> dict[str, dict[str, Any]]:
+    """What is kept in a folder, by paradigm; empty where there is nothing.
+
+    Raises
+    ------
+    SpanLabError
+        when the file cannot be read, or is of another format.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpanLabError(f"{path} cannot be read ({error}); delete it and fit again") from None
+    if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+        raise SpanLabError(f"{path} is of another version of SpanLab; delete it and fit again")
+    return kept["paradigms"]
+
+
+def section(request: SectionRequest) -> ReportSection | None:
+    """Return the fits that are kept beside the data; None where there are none. Fits of other answers than those of the report are named and not shown."""
+    kept = {paradigm: study for folder in request.folders for paradigm, study in stored(folder).items()}
+    if not kept:
+        return None
+    everybody, _ = answerers(request.data)
+    shown = {name: study for name, study in kept.items() if study["answers"] == digest([one for one in everybody if one.paradigm == name])}
+    notes = [f"{name}: {text}" for name, study in shown.items() for text in (study["described"], *study["sentences"])]
+    other = [f"{name}: the models were fitted to other answers than those of this page, and are not shown. Fit again." for name in kept if name not in shown]
+    captions = {"parameters": PARAMETERS, "curves": CURVES}
+    figures = [
+        request.figure(f"{name}-models-{figure}", spec, f"{name}: {figure} of the fitted models", captions[figure])
+        for name, study in shown.items()
+        for figure, spec in study["figures"].items()
+    ]
+    tables = [_table(request, name, title, *table) for name, study in shown.items() for title, table in study["tables"].items()]
+    return ReportSection(
+        title="Models of memory",
+        text="What kind of memory would give such answers? Models were fitted to each person and machine, and recovery shows what the design can tell.",
+        figures=tuple(figures),
+        tables=tuple(tables),
+        notes=(*notes, *other),
+        command=request.command("fit", "--save"),
+    )
+
+
+def _table(request: SectionRequest, paradigm: str, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> PageTable:
+    import pandas as pd
+
+    frame = pd.DataFrame([list(row) for row in rows], columns=list(head))
+    file = request.table(f"{paradigm}_{title.lower().replace(' ', '_')}", frame)
+    columns = [_column(name) for name in head]
+    return page_table(frame, columns, f"{paradigm}: {title.lower()}", words=("model", "parameter", "parameters (95% intervals)"), file=file)
+
+
+def _column(name: str) -> PageColumn:
+    def say(row: Mapping[Any, Any]) -> str:
+        return str(row[name])
+
+    return name, say
