@@ -25,6 +25,8 @@ from spanlab.sessions.studies.battery import Battery
 from spanlab.sessions.studies.study import Study
 from spanlab.sessions.studies.visit import VisitRequest, sit_down
 
+#: seconds after which somebody who mashes keys presses again
+INSISTS = 0.35
 #: called with the paradigm and the number of its trial since the participant sat down; may end everything
 Incident = Callable[[str, int], None]
 
@@ -36,7 +38,7 @@ class Person(WindowAgent):
     ----------
     log : file with a line for each finished trial: everything that was asked, given and right
     skill : probability of a right answer, for each item by itself
-    mashes : presses the first key at once, whatever is asked
+    mashes : presses at once, whatever is asked, and again where that changes nothing
     """
 
     #: a participant who is handed the truth, to err as often as was planned; nobody else has this kind
@@ -47,7 +49,7 @@ class Person(WindowAgent):
         self.log, self.skill, self.mashes, self.incident = log, skill, mashes, incident
         self.random = np.random.RandomState(seed)
         self.clock = VirtualWindow(60.0)
-        self.stage = VirtualStage(self.clock)
+        self.stage = InsistentStage(self.clock) if mashes else VirtualStage(self.clock)
         self.language = "en"
         self.trials: dict[str, int] = {}
 
@@ -84,7 +86,8 @@ class Person(WindowAgent):
         kind = ask.kind
         after = 0.15 if self.mashes else round(float(self.random.uniform(0.4, 1.4)), 3)
         if not kind.scored:
-            return (kind.unscored_answer(None) if kind.name == "open_text" else int(self.random.randint(1, 6))), after
+            rating = 1 if self.mashes else int(self.random.randint(1, 6))
+            return (kind.unscored_answer(None) if kind.name == "open_text" else rating), after
         right = truth.answer
         assert right is not None
         if self.mashes or kind.surface().dial is not None:
@@ -96,6 +99,15 @@ class Person(WindowAgent):
         if not isinstance(right, tuple):
             return right if self.random.rand() < self.skill else kind.guess(self.random), after
         return (right if self.random.rand() < self.skill**2 else kind.guess(self.random)), after
+
+
+class InsistentStage(VirtualStage):
+    """The window before somebody who presses again: the same key twice within a fifth of a second counts once, as the bouncing of one press."""
+
+    def waits(self, for_what: str, onset: float) -> None:
+        super().waits(for_what, onset)
+        if for_what == "answer":
+            self.fingers.coming += [replace(press, time=press.time + INSISTS) for press in self.fingers.coming if press.time >= onset]
 
 
 class Attempt(WindowEpisode):
