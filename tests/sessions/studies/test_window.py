@@ -130,7 +130,7 @@ def test_from_the_dialog_to_the_window_and_out_again_with_real_keys(folder: Path
         typist.focus(typist.wait_for(lambda: typist.window("SpanLab")))
         time.sleep(0.5)
         typist.type("31\n")
-        typist.wait_for(lambda: find_sessions([session]) != [])
+        typist.wait_for(lambda: list(session.glob("*/session.json")))
         assert read_head(session)["fields"] == {"age": 31}
         until = time.monotonic() + HANGS_S
         while process.poll() is None and time.monotonic() < until:
