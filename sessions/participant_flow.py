@@ -130,7 +130,7 @@ class ParticipantFlow:
         self._note({"event": "practice_decision", "rounds": rounds, "decided": decided})
         if decided == "leave":
             raise NotPassedError(
-                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one, and {share:.0%} were asked for; this paradigm stops "
+                f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one; {share:.0%} were required; this paradigm stops "
                 "the session then (practice: otherwise). When the session goes on, a page asks whether to practise once more or to go on without having passed"
             )
         return decided
@@ -155,7 +155,7 @@ class ParticipantFlow:
         self._note({"event": "quiz_decision", "attempt": number, "decided": decided})
         if decided == "leave":
             raise QuizNotPassedError(
-                f"the quiz was not passed: {last.right} of {last.items} right in attempt {number}, the last one, and {share:.0%} were asked for; this paradigm "
+                f"the quiz was not passed: {last.right} of {last.items} right in attempt {number}, the last one; {share:.0%} were required; this paradigm "
                 "stops the session then (quiz: otherwise). When the session goes on, a page asks whether to ask once more or to go on without having passed"
             )
         return decided

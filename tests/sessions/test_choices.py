@@ -170,7 +170,7 @@ def test_practice_comes_first_with_what_was_said_around_it(run: Run, server: Tap
     (over,) = [event for event in read_events(folder) if event["event"] == "practice"]
     users = [message["content"] for message in server.requests[-1].body["messages"] if message["role"] == "user"]
     assert users[0].startswith("We begin with some practice. You will be told how you did.")
-    assert sum("Let us practise that again." in one for one in users) == over["rounds"] - 1 > 0
+    assert sum("Let us practise once more." in one for one in users) == over["rounds"] - 1 > 0
     assert ["Now the real trials begin." in one for one in users] == [False] * (len(users) - 1) + [True]
     assert len(table(out)) == 1
     bare = person(tmp_path / "bare", trials=1)

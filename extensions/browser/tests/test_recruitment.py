@@ -200,7 +200,7 @@ def test_each_ending_has_its_own_code_and_takes_no_place(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("required", "screen", "lacks"),
     [
-        ("{hz: 75}", {}, "75 pictures a second"),
+        ("{hz: 75}", {}, "75 times a second"),
         ("{hz: 60}", {"hz": 59.5}, ""),
         ("{hz: 75}", {"measured": False}, ""),
         ("{width_px: 801}", {}, "801 pixels wide"),

@@ -101,7 +101,7 @@ def test_practice_is_that_of_people_and_every_conversation_begins_with_it(tmp_pa
     assert told[: len(said)] == said
     assert ["0 of 1 correct." in text for text in last[3::2]][: len(said)] == [not one for one in said]
     assert last[1].startswith("We begin with some practice. You will be told how you did.")
-    assert sum("Let us practise that again." in text for text in last) == practice.at_most - 1
+    assert sum("Let us practise once more." in text for text in last) == practice.at_most - 1
     begun = [messages for messages in asked if any("Now the real trials begin." in words(message) for message in messages)]
     assert len(begun) == len(FEW)
     opening = begun[0][: 2 * len(said) + 1]

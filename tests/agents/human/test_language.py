@@ -248,8 +248,8 @@ def test_the_assistants_page_names_everything_and_says_what_to_do(told: list[tup
     assert (page.title, language) == ("For the assistant", "en")
     assert page.text.split("\n\n")[:-1] == said == agent.shown_sentences
     assert [sentence.split()[0] for sentence in said] == ["The", "The", "mask:"]
-    assert "75.00 Hz now, and was at 60.00 Hz" in page.text
-    assert page.text.endswith("Leave with Escape to mend this, or go on: the record of the session says it.")
+    assert "75.00 Hz; it refreshed at 60.00 Hz" in page.text
+    assert page.text.endswith("Press Escape to leave and mend this, or go on: the session's record will mention it.")
 
 
 def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays_english(told: list[tuple[Any, str]]) -> None:
@@ -267,7 +267,7 @@ def test_the_assistants_page_is_german_where_the_session_is_and_the_record_stays
     ]
     assert not ENGLISH.findall(page.text)
     assert len(said) == len(paragraphs) - 1
-    assert said[0].startswith("The screen has 1280 x 1024 pixels now")
+    assert said[0].startswith("The screen now has 1280 x 1024 pixels")
 
 
 @pytest.mark.parametrize("now", [{"screen": 1}, {"vsync": False, "measured_hz": 900.0}, {"keyboard": "event"}, {"opengl": {"renderer": "x"}}])

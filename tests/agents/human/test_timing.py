@@ -81,12 +81,12 @@ def test_a_broken_display_file_is_refused_by_line_and_key(tmp_path: Path, change
     [
         ({}, ""),
         ({"measured_hz": 60.5}, ""),  # within 1 %
-        ({"measured_hz": 75.0}, "75.00 Hz now, and was at 60.00 Hz"),
-        ({"screen_px": [1280, 1024]}, "1280 x 1024 pixels now"),
-        ({"screen": 1}, "Screen 1 is used"),
-        ({"vsync": False, "measured_hz": 900.0}, "do not wait"),
-        ({"keyboard": "event"}, "'event' now"),
-        ({"opengl": {"renderer": "llvmpipe"}}, "'llvmpipe' draws now"),
+        ({"measured_hz": 75.0}, "75.00 Hz; it refreshed at 60.00 Hz"),
+        ({"screen_px": [1280, 1024]}, "now has 1280 x 1024 pixels"),
+        ({"screen": 1}, "Screen 1 is in use"),
+        ({"vsync": False, "measured_hz": 900.0}, "no longer wait"),
+        ({"keyboard": "event"}, "now read by 'event'"),
+        ({"opengl": {"renderer": "llvmpipe"}}, "'llvmpipe' now draws"),
     ],
 )
 def test_another_display_is_told(now: dict[str, Any], told: str) -> None:
@@ -123,8 +123,8 @@ def test_rounding_errs_by_half_a_refresh_at_most_and_large_shares_are_told(ms: f
 def test_durations_that_a_display_cannot_show_are_told_once() -> None:
     told = complaints([("mask", 8.0), ("mask", 8.0), ("present", 1550.0), ("present", 100.0)], FrameGrid(75))
     assert told == [
-        "mask: 8 ms are shown for 1 refresh, 13.3 ms (+5.3 ms, +67%) at 75.00 Hz.",
-        "present: 100 ms are shown for 8 refreshes, 106.7 ms (+6.7 ms, +7%) at 75.00 Hz.",
+        "mask: 8 ms are shown as 1 refresh, 13.3 ms (+5.3 ms, +67%) at 75.00 Hz.",
+        "present: 100 ms are shown as 8 refreshes, 106.7 ms (+6.7 ms, +7%) at 75.00 Hz.",
     ]
 
 

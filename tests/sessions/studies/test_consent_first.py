@@ -68,7 +68,7 @@ def test_nothing_is_kept_before_the_answer_however_the_session_stops(study: Stud
 
 def test_who_goes_on_before_the_questions_has_to_answer_them(study: Study, data: Path) -> None:
     sit(study, data)
-    with pytest.raises(SpanLabError, match="age: this is needed"):
+    with pytest.raises(SpanLabError, match="age: this is required"):
         sit(study, data, existing="resume", fields={})
     take(study, data, existing="resume", fields=TYPED)
     take(study, data, existing="resume", fields={})  # they were answered

@@ -206,7 +206,7 @@ def test_what_was_asked_once_is_known_later_and_may_be_said_anew() -> None:
     known = {"age": 23, "hours": 8.0}
     assert read_typed(asked, {"hours": "6"}, known) == ({"age": 23, "hours": 6.0}, {})
     assert read_typed(asked, {"hours": "6", "age": "24", "free": ""}, known)[0] == {"age": 24, "hours": 6.0}
-    assert read_typed(asked, {}, known)[1] == {"hours": "this is needed"}
+    assert read_typed(asked, {}, known)[1] == {"hours": "this is required"}
     assert set(read_typed(asked, {"agee": "3"}, {})[1]) == {"agee", "age", "hours"}
 
 

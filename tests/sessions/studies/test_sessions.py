@@ -38,7 +38,7 @@ def test_a_session_from_consent_to_the_end(study: Study, data: Path) -> None:
     assert around[0] == "page: Consent"
     assert [what for what in around if "Break" in what] == ["page: Break 2 s"] * 2
     assert around.count("page: Thank you") == 1, "no paradigm thanks for itself"
-    assert guest.pages[-1] == "Thank you: That was all for today.", "the debriefing comes after the last session"
+    assert guest.pages[-1] == "Thank you: That is all for today.", "the debriefing comes after the last session"
     assert guest.closed == 1, "the window stays open between two paradigms"
     first = [what.removeprefix("trial: ") for what in guest.happened if what.startswith("trial")]
     assert first == [one.paradigm.name for one in visit.order for _ in one.plan(1)]
@@ -168,7 +168,7 @@ def test_data_that_are_there_stop_a_session(study: Study, data: Path, existing: 
     take(study, data)
     before = files(data)
     with pytest.raises(
-        SpanLabError, match=r"(?s)p01 has data of session 1 already .*vsr 2/2.*resume continues it, new starts another one beside it, stop leaves it"
+        SpanLabError, match=r"(?s)p01 already has data of session 1 .*vsr 2/2.*resume continues it, new starts another one beside it, stop leaves it"
     ):
         sit(study, data, existing=existing)
     assert files(data) == before
@@ -297,7 +297,7 @@ def test_a_fault_in_the_last_paradigm_shows_before_the_first_one(tmp_path: Path,
 # -- the command line ----------------------------------------------------------------------------------------------------------------------------------
 
 TYPED: list[tuple[str, list[str]]] = [
-    ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is needed", "--session: expected a number from 1 to 2", "--field age=...: this is needed (a whole number from 1 to 120)", "--field sex=...: this is needed (one of f, m, x, unsaid)", "--field hours=...: this is needed (a number from 0 to 24)"]),
+    ("run study.yaml", ["pair cannot begin (there is no display for the dialog: DISPLAY is not set):", "--participant: this is required", "--session: expected a number from 1 to 2", "--field age=...: this is required (a whole number from 1 to 120)", "--field sex=...: this is required (one of f, m, x, unsaid)", "--field hours=...: this is required (a number from 0 to 24)"]),
     ("run study.yaml --no-dialog --participant a --session 1 --field age=9 --field age=8", ["--field takes NAME=VALUE, each name once"]),
     ("run study.yaml --participant a --session 9 --field age=9 --field sx=f --number 0", ["--session: expected a number from 1 to 2; found '9'", "--field sx=...: the study does not ask 'sx'; did you mean 'sex'?", "--number: a participant's number is a whole number from 1; found 0"]),
     ("run study.yaml --participant a --session 1 --seed 3 --set list_length=3", ["leave out --set and --seed: the study file says that"]),
@@ -365,7 +365,7 @@ def test_the_command_from_beginning_to_end(run: Run, study: Study, guests: list[
     assert "spanlab: p01 (number 4), session 2: cells" in told
     assert "spanlab: p01 has not finished session 1" in told
     told = complaint(*run("run", "study.yaml", "--session", "2", "--data", "deep/er", *answers))
-    assert "--existing: p01 has data of session 2 already" in told
+    assert "--existing: p01 already has data of session 2" in told
     status, out, told = run(
         "run", "study.yaml", "--data", "deep/er", "--participant", "p01", "--session", "2", "--existing", "resume", "--language", "en", "--field", "age=24"
     )
@@ -407,7 +407,7 @@ def test_a_number_without_seeds_is_refused_before_it_is_given(study: Study, data
         ("-x", "begins with a letter or digit; found '-'"),
         ("a" * 41, "found 41 letters"),
         ("con", "Windows reserves the name 'con'"),
-        ("", "this is needed"),
+        ("", "this is required"),
     ],
 )
 def test_what_is_wrong_with_an_identifier_is_said(study: Study, data: Path, name: str, said: str) -> None:
