@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,20 @@ class Forbidden:
         raise AssertionError(f"an agent looked at the truth: {name}")
 
 
-@pytest.mark.parametrize(("paradigm", "agent"), [(paradigm, agent) for paradigm, agent, *_ in SESSIONS])
+#: With the sessions above, every model there is.
+OTHERS = (
+    *(("continuous_colour", f"cognitive:{name}") for name in ("slots-averaging", "resource", "vp", "resource+swaps", "vp+swaps")),
+    *(("cd", f"cognitive:{name}") for name in ("resource", "vp")),
+    ("sternberg", "cognitive:sdt-unequal?sd=1.5"),
+)
+
+
+def test_the_sessions_of_this_file_have_every_model() -> None:
+    had = {re.split("[:?]", agent)[1] for _, agent, *_ in (*SESSIONS, *OTHERS)}
+    assert had == {model.name for model in MODELS}
+
+
+@pytest.mark.parametrize(("paradigm", "agent"), [*((paradigm, agent) for paradigm, agent, *_ in SESSIONS), *OTHERS])
 def test_no_model_is_handed_the_truth_or_looks_at_it(paradigm: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner gives it none; and were it given one, its answers would be the same."""
     handed: list[Any] = []

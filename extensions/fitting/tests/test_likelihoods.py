@@ -157,17 +157,23 @@ def test_slots_detect_changes_as_pashler_says() -> None:
     np.testing.assert_allclose(found, [0.9 + 0.1 * 0.4, 0.9 * (0.5 + 0.5 * 0.4) + 0.1 * 0.4, 0.4], atol=1e-9)
 
 
-def test_signal_detection_is_that_of_the_normal_distribution() -> None:
-    (model,) = models_named("sdt-unequal")
-    trials = design("detection", 60, levels=6)
+@pytest.mark.parametrize(("name", "levels"), [("sdt", 2), ("sdt", 6), ("sdt-shared", 2), ("sdt-unequal", 6)])
+def test_signal_detection_is_that_of_the_normal_distribution(name: str, levels: int) -> None:
+    (model,) = models_named(name)
+    trials = design("detection", 60, levels=levels)
+    trials = trials.answered(np.random.RandomState(4).randint(0, levels, 60))
     p = {"d_1": 1.2, "d_2": 0.8, "d_3": 0.3, "criterion": 0.2, "gap_1": 0.3, "gap_2": 0.4, "gap_3": 0.5, "gap_4": 0.6, "sd": 1.4}
+    p |= {"criterion_1": 0.2, "criterion_2": -0.4, "criterion_3": 0.9}
     space = Space.of(model, trials)
     found = model.log_likelihood(space.values(space.point(p), trials), trials)
-    criteria = [-math.inf, 0.2 - 0.7, 0.2 - 0.4, 0.2, 0.2 + 0.5, 0.2 + 1.1, math.inf]
     for row in range(len(trials)):
-        d, signal, answer = p[f"d_{trials.load[row]}"], trials.beside["signal"][row], trials.answer[row]
-        evidence = norm(d / 2, 1.4) if signal else norm(-d / 2, 1.0)
-        assert found[row] == pytest.approx(math.log(evidence.cdf(criteria[answer + 1]) - evidence.cdf(criteria[answer])), abs=1e-6)
+        load, answer = int(trials.load[row]), int(trials.answer[row])
+        middle = p[f"criterion_{load}"] if (name, levels) == ("sdt", 2) else 0.2
+        criteria = [middle] if levels == 2 else [middle - 0.7, middle - 0.4, middle, middle + 0.5, middle + 1.1]
+        edges = [-math.inf, *criteria, math.inf]
+        sd = 1.4 if name == "sdt-unequal" else 1.0
+        evidence = norm(p[f"d_{load}"] / 2, sd) if trials.beside["signal"][row] else norm(-p[f"d_{load}"] / 2, 1.0)
+        assert found[row] == pytest.approx(math.log(evidence.cdf(edges[answer + 1]) - evidence.cdf(edges[answer])), abs=1e-6)
 
 
 def test_fitted_sensitivity_is_that_of_the_rates() -> None:
