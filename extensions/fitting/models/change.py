@@ -64,20 +64,19 @@ class _Differences(_Change):
         return Parameter("criterion", "difference from which on a change is said", "degrees of the circle", 5.0, 175.0, 70.0, 0.4, "log")
 
     @abstractmethod
-    def coefficients(self, values: Values, load: int) -> np.ndarray:
-        """Mean resultant lengths of a memory's harmonics."""
+    def coefficients(self, values: Values, loads: np.ndarray) -> np.ndarray:
+        """Mean resultant lengths of a memory's harmonics (columns) at some loads (rows)."""
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
         """Same and different."""
         criterion = np.radians(float(values["criterion"]))
-        same = np.empty(len(trials))
-        weights = 2 / np.pi * np.sin(_HARMONICS * criterion) / _HARMONICS
-        for load, rows in trials.by_load.items():
-            squares = weights * self.coefficients(values, load) ** 2
-            unchanged = np.clip(criterion / np.pi + squares.sum(), 0, 1)
-            sizes = trials.beside["size"][rows]
-            changed = np.clip(criterion / np.pi + np.cos(np.multiply.outer(sizes, _HARMONICS)) @ squares, 0, 1)
-            same[rows] = unchanged ** (load - 1) * np.where(trials.beside["signal"][rows] == 1, changed, unchanged)
+        loads = np.array(trials.loads)
+        at = np.searchsorted(loads, trials.load)
+        squares = 2 / np.pi * np.sin(_HARMONICS * criterion) / _HARMONICS * self.coefficients(values, loads) ** 2
+        unchanged = np.clip(criterion / np.pi + squares.sum(1), 0, 1)[at]
+        cosines = _cosines(np.asarray(trials.beside["size"], float).tobytes())
+        changed = np.clip(criterion / np.pi + (cosines * squares[at]).sum(1), 0, 1)
+        same = unchanged ** (trials.load - 1) * np.where(trials.beside["signal"] == 1, changed, unchanged)
         same = 0.5 + float(values.get("attended", 1.0)) * (same - 0.5)
         return np.column_stack([same, 1 - same])
 
@@ -93,9 +92,15 @@ class ChangeResource(_Differences):
         """Precision, its power, the criterion, and attention."""
         return (PRECISION, POWER, self._criterion(), *self.attention(trials))
 
-    def coefficients(self, values: Values, load: int) -> np.ndarray:
+    def coefficients(self, values: Values, loads: np.ndarray) -> np.ndarray:
         """Those of one von Mises distribution."""
-        return _interpolated()(np.log(float(values["precision"]) * load ** -float(values["power"])))
+        return _interpolated()(np.log(float(values["precision"])) - float(values["power"]) * np.log(loads))
+
+
+@functools.lru_cache(maxsize=8)
+def _cosines(sizes: bytes) -> np.ndarray:
+    """The cosines of the harmonics (columns) at the sizes of changes (rows), which a search asks for thousands of times."""
+    return np.cos(np.multiply.outer(np.frombuffer(sizes), _HARMONICS))
 
 
 @functools.cache
@@ -121,11 +126,11 @@ class ChangeVariable(_Differences):
         """Mean precision, its power and spread, the criterion, and attention."""
         return (PRECISION, POWER, TAU, self._criterion(), *self.attention(trials))
 
-    def coefficients(self, values: Values, load: int) -> np.ndarray:
+    def coefficients(self, values: Values, loads: np.ndarray) -> np.ndarray:
         """Means over the gamma distribution; the trapezoidal rule in ln J."""
         tau = float(values["tau"])
-        shape = float(values["precision"]) * load ** -float(values["power"]) / tau
+        shapes = float(values["precision"]) * loads ** -float(values["power"]) / tau
         scaled = _PRECISIONS / tau
-        weights = shape * np.log(scaled) - scaled
-        weights = np.exp(weights - weights.max())
-        return _harmonics_of_precisions() @ weights / weights.sum()
+        weights = np.multiply.outer(shapes, np.log(scaled)) - scaled
+        weights = np.exp(weights - weights.max(1, keepdims=True))
+        return weights @ _harmonics_of_precisions().T / weights.sum(1, keepdims=True)
