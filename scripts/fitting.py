@@ -3,6 +3,7 @@
 python scripts/fitting.py measure -o runs/fitting            all kinds of answers; continues where it was stopped (hours on one core)
 python scripts/fitting.py measure report -o runs/fitting     those of one kind
 python scripts/fitting.py write -o runs/fitting              rewrites the tables of docs/fitting.md
+python scripts/fitting.py networks -o runs/fitting           prints the fits of network:limited, without recovery
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers" / "data"))
 
 from fitting_designs import design  # noqa: E402
 
-from spanlab.extensions.fitting.comparing import Fitted, Recovery, Refit, refit  # noqa: E402
+import spanlab  # noqa: E402
+from spanlab.analysis.data import load  # noqa: E402
+from spanlab.extensions.fitting.comparing import Fitted, Recovery, Refit, fit_all, predicts, refit  # noqa: E402
 from spanlab.extensions.fitting.likelihood import Fit, Space, single_thread  # noqa: E402
 from spanlab.extensions.fitting.models import Model, models_named  # noqa: E402
-from spanlab.extensions.fitting.reading import Answerer  # noqa: E402
+from spanlab.extensions.fitting.reading import Answerer, answerers  # noqa: E402
 from spanlab.extensions.fitting.trials import Kind  # noqa: E402
 
 SIZES = (100, 300, 1000)
@@ -39,6 +42,8 @@ GROUPS: dict[str, tuple[Kind, int, tuple[str, ...]]] = {
     "detection with ratings": ("detection", 6, ("sdt", "sdt-unequal")),
     "order": ("order", 2, ("simple", "primacy", "m3")),
 }
+#: Paradigms that network:limited takes, and the models that are fitted to its answers.
+NETWORKS = {"cd": ("slots", "resource", "sdt-shared", "threshold"), "vsr": ("simple", "primacy", "m3")}
 BEGIN, END = "<!-- measured by scripts/fitting.py -->\n", "<!-- end of what scripts/fitting.py measured -->\n"
 
 
@@ -98,11 +103,14 @@ def tables(folder: Path, group: str) -> str:
     lines = [f"### {group[0].upper()}{group[1:]}", "", f"{simulated} simulated answerers of each model and size.", ""]
     lines += [head, "| --- " * (2 + 3 * len(SIZES)) + "|"]
     for rows in zip(*(recovery.parameters for recovery in sizes.values()), strict=True):
-        cells = "".join(f" {row.correlation:.2f} | {row.error:.2g} | {row.coverage:.0%} |" for row in rows)
+        cells = "".join(f" {row.correlation:.2f} | {row.error:.2g} | {'' if np.isnan(row.coverage) else f'{row.coverage:.0%}'} |" for row in rows)
         lines.append(f"| `{rows[0].model}` | `{rows[0].parameter}` |{cells}")
-    lines += ["", "Share of all intervals of a model that hold the planted value, with its standard error over answerers:", ""]
-    lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES) + " all |", "| --- " * (2 + len(SIZES)) + "|"]
-    lines += [f"| `{name}` |" + "".join(f" {covered(folder, group, name, some)} |" for some in (*((size,) for size in SIZES), SIZES)) for name in names]
+    if any(np.isnan(row.coverage) for recovery in sizes.values() for row in recovery.parameters):
+        lines += ["", "Coverage was not measured by this procedure for all of these answerers, and is left empty."]
+    else:
+        lines += ["", "Share of all intervals of a model that hold the planted value, with its standard error over answerers:", ""]
+        lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES) + " all |", "| --- " * (2 + len(SIZES)) + "|"]
+        lines += [f"| `{name}` |" + "".join(f" {covered(folder, group, name, some)} |" for some in (*((size,) for size in SIZES), SIZES)) for name in names]
     lines += ["", "| simulated from |" + "".join(f" taken for `{name}` |" for name in names), "| --- " * (1 + len(names)) + "|"]
     for at, name in enumerate(names):
         cells = [" / ".join(f"{recovery.confusion()[at, other]:.0%}" for recovery in sizes.values()) for other in range(len(names))]
@@ -127,9 +135,24 @@ def write(folder: Path) -> None:
     page.write_text(f"{before}\n" + "\n".join(filter(None, made)) + after, encoding="utf-8")
 
 
+def networks(folder: Path) -> None:
+    """Print what models say of the network with a limited memory; its sessions are kept."""
+    for paradigm, names in NETWORKS.items():
+        data = folder / paradigm
+        if not data.exists():
+            spanlab.replay(paradigm, agent="network:limited", trials=600, seed=11, data=data)
+        (network,), _ = answerers(load([data]))
+        fits = fit_all([model for name in names for model in models_named(name, network.trials.kind)], network, seed=1)
+        print(f"{paradigm}: {len(network.trials)} answers")
+        for one in fits:
+            values = (f"{name} {value:.4g} ({one.ends[name][0]:.4g} to {one.ends[name][1]:.4g})" for name, value in one.fit.values.items())
+            print(f"  {one.fit.model.name}: {', '.join(values)}; log likelihood {one.fit.log_likelihood:.1f}, held out {np.nansum(one.held):.1f}")
+        print("  " + "\n  ".join(predicts([fits], "network:limited")), flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("do", choices=["measure", "write"])
+    parser.add_argument("do", choices=["measure", "write", "networks"])
     parser.add_argument("groups", nargs="*", metavar="GROUP", help="kinds of answers; all when not given")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder of what was measured")
     chosen = parser.parse_args(arguments)
@@ -138,6 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write(chosen.output)
         return
     with single_thread():
+        if chosen.do == "networks":
+            networks(chosen.output)
+            return
         for group in chosen.groups or GROUPS:
             measure(chosen.output, group)
 
