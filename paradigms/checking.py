@@ -49,7 +49,7 @@ VERDICTS = (
         says=("… is fine (… condition…, … trials compiled… drawn)",),
         rests_on="trials of every combination of levels with both generators, and of as many as possible with three seeds, compiled; one of each combination "
         "drawn; keys, triggers, translations and designs. Where there are too many, the sentence says how many were compiled and drawn",
-        says_no_when="any of these trials cannot be compiled, drawn, described or answered",
+        says_no_when="any of these trials cannot be compiled, drawn, described or answered, or the example lacks what its file declares",
         tests=(
             "tests/cli/test_check_files.py::test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too",
             "tests/cli/test_check_files.py::test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback",
