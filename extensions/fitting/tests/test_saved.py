@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import Run
+from fitting_designs import design
 from session_tools import AtTheWindow, SayingAtWindow, take
 
 import spanlab
@@ -18,7 +21,8 @@ from spanlab.analysis.report import ReportSection, SectionRequest
 from spanlab.analysis.report.folder import FigureFiles, Folder
 from spanlab.core import SpanLabError
 from spanlab.extensions.fitting.agent import Cognitive, Remembering
-from spanlab.extensions.fitting.saved import FILE, section, stored
+from spanlab.extensions.fitting.reading import Answerer
+from spanlab.extensions.fitting.saved import FILE, digest, section, stored
 
 MODELS = ("--model", "slots", "--model", "sdt-shared", "--simulated", "10")
 
@@ -101,6 +105,23 @@ def test_a_section_does_not_show_fits_of_other_answers(run: Run, tmp_path: Path)
     assert made is not None
     assert (made.figures, made.tables) == ((), ())
     assert made.notes == ("cd: the models were fitted to other answers than those of this page, and are not shown. Fit again.",)
+
+
+def test_a_hash_knows_every_answer() -> None:
+    """Numbers of trials depend on what else was read, and count for nothing; who comes first does neither."""
+    trials = design("order", 40)
+    first, second = (Answerer("vsr", name, False, trials.answered(np.arange(len(trials)) % 3)) for name in ("one", "other"))
+    same = replace(first, trials=replace(first.trials, trial=first.trials.trial + 100))
+    assert digest([first, second]) == digest([second, same])
+    changed = first.trials.answer.copy()
+    changed[7] = 5
+    for other in (
+        replace(first, trials=replace(first.trials, answer=changed)),
+        replace(first, name="somebody"),
+        replace(first, person=True),
+        replace(first, trials=first.trials.take(np.arange(len(trials) - 1))),
+    ):
+        assert digest([other, second]) != digest([first, second])
 
 
 @pytest.mark.slow
