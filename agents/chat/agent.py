@@ -29,7 +29,7 @@ from .likelihoods import Scorer
 from .memory import Before, Memory
 from .open_request import variables_of
 from .providers import Serving, serving
-from .reading.extraction import check_extraction
+from .reading.extraction import READER, check_extraction
 from .reading.judge import Judge
 from .settings import ChatSettings
 from .transport.batches import Batches
@@ -333,9 +333,10 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def apparatus(self) -> dict[str, Any]:
-        """Where the model was served, how the server was treated, and what it was found to see."""
+        """Where the model was served, how the server was treated, what it was found to see, and the version of the reader of its replies."""
         judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
-        return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **self._vision.found, **self._hearing.result, **judge}
+        seen = {**self._vision.found, **self._hearing.result}
+        return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **seen, "reader": READER, **judge}
 
     @property
     def judge(self) -> Judge | None:

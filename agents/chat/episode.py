@@ -17,7 +17,7 @@ from .likelihoods import Likelihoods, Scorer
 from .memory import Past
 from .messages import Reply, Request
 from .reading.constrained import response_format
-from .reading.extraction import Reading, read, split_reasoning
+from .reading.extraction import Reading, read_reply
 from .reading.judge import Judge
 from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
@@ -173,10 +173,8 @@ class ChatEpisode(Episode):
             found = await self._scoring.score(kind, request, self._asked, self._bearable)
             self._likelihoods = {} if found is None else found.to_record(kind)
         reply = await self._replied(request)
-        _, rest = split_reasoning(reply, settings)
-        cut = reply.finish_reason == "length"
-        reading, verdict = read(kind, rest, settings, cut=cut), None
-        if reading.value is None and self._judge is not None and rest.strip() and not cut:
+        (rest, reading), verdict = read_reply(kind, reply, settings), None
+        if reading.value is None and self._judge is not None and rest.strip() and reply.finish_reason != "length":
             verdict = await self._replied(self._judge.request(kind, rest, request), self._judged)
             if (value := self._judge.read(kind, verdict)) is not None:
                 reading = Reading(value, "model", kind.write(value))

@@ -24,6 +24,8 @@ from .stated import as_stated, json_answer, json_object, unfinished, unnumbered
 #: form that was asked for; another model has read it; or there is no answer in it.
 How = Literal["exact", "first_character", "tolerant", "constrained", "model", "unread"]
 
+#: The version of this reading, which is in the record. It is raised with whatever changes what is read in any reply.
+READER = 1
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
 LONGEST = 20_000
 #: Where reasoning begins and ends in a reply, as models and servers mark it.
@@ -145,6 +147,12 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
     if value is None or (cut and how in ("exact", "tolerant") and _may_go_on(kind, text, value, settings)):
         return Reading(None, "unread", text)
     return Reading(value, how, kind.write(value))
+
+
+def read_reply(kind: ResponseKind, reply: Reply, settings: ChatSettings) -> tuple[str, Reading]:
+    """Return a reply without its reasoning, and the answer that is read in it."""
+    _, rest = split_reasoning(reply, settings)
+    return rest, read(kind, rest, settings, cut=reply.finish_reason == "length")
 
 
 def split_reasoning(reply: Reply, settings: ChatSettings) -> tuple[str | None, str]:

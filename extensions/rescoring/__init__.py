@@ -1,0 +1,1 @@
+"""Stored replies of chat models, read again by a newer reader."""
