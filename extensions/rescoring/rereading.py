@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,11 @@ def _replies(trial: TakenTrial, settings: ChatSettings) -> Iterator[RereadReply]
         yield RereadReply(trial.key, line["ask"], line["raw"] or "", before, now, dict(line), event, any(found.value is not None for found in earlier))
 
 
+def _step_of(event: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return which step of which trial an event is about."""
+    return event.get("trial"), event.get("attempt"), event.get("step")
+
+
 def _reply(text: str, finish_reason: str | None) -> Reply:
     return Reply(content=text, finish_reason=finish_reason, latency_ms=None)
 
@@ -154,13 +159,13 @@ def write_reread(session: RereadSession, output: Path) -> Path:
     SpanLabError
         when the copy exists already, or cannot be written.
     """
-    new = {(reply.trial, reply.recorded["attempt"], reply.recorded["step"]): reply.event for reply in session.changes}
+    new = {_step_of(reply.recorded): reply.event for reply in session.changes}
     place = output / session.folder.name
     try:
         output.mkdir(parents=True, exist_ok=True)
         with whole_folder(place) as copy:
             shutil.copytree(session.folder, copy, dirs_exist_ok=True)
-            events = [new.get((event.get("trial"), event.get("attempt"), event.get("step")), event) for event in map(dict, read_events(copy))]
+            events = [new.get(_step_of(event), event) for event in map(dict, read_events(copy))]
             (copy / "events.jsonl").write_bytes(b"".join(map(json_line, events)))
             changed = [{"trial": reply.trial, "question": reply.question, "before": reply.before, "now": reply.now} for reply in session.changes]
             write_info(copy, {**session.session.info, "rescored": {"reader": READER, "read_by": session.reader, "changed": changed}})

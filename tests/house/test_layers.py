@@ -48,6 +48,7 @@ EXTENSIONS: dict[str, set[str]] = {
     "neural": set(),
     "planning": set(),
     "replication": {"neural"},
+    "rescoring": set(),
     "standards": set(),
 }
 #: names that a room gives to extensions through its door
