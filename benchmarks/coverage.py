@@ -324,6 +324,11 @@ def few(pool: ProcessPoolExecutor, words: Sequence[str], share: float) -> None:
     for job in as_completed(jobs):
         design, size = jobs[job]
         kept[design.asked, design.whom, size] = {"asked": design.asked, "whom": design.whom, "counted": design.counted, "size": size} | job.result()
+        _keep(kept)
+
+
+def _keep(kept: dict[tuple[str, str, int], Any]) -> None:
+    """Write what was measured of the designs with few units, in their order."""
     order = [(design.asked, design.whom, size) for design in _few.DESIGNS for size in design.sizes]
     FEW.write_text("[\n" + ",\n".join(json.dumps(kept[key]) for key in order if key in kept) + "\n]\n", encoding="utf-8")
 
