@@ -185,6 +185,6 @@ def test_a_short_rehearsal_leaves_one_table_in_which_everything_is_right(tmp_pat
 
 @pytest.mark.slow
 def test_forty_five_minutes_leave_one_table_in_which_everything_is_right(tmp_path: Path) -> None:
-    study, data, minutes = rehearse(tmp_path, 24, 120)
+    study, data, minutes = rehearse(tmp_path, 40, 208)
     assert minutes >= 45
-    judge(tmp_path, study, data, 24, 120)
+    judge(tmp_path, study, data, 40, 208)
