@@ -22,6 +22,7 @@ from spanlab.sessions import judge, session_stem, write_info
 from spanlab.sessions.record import (
     FORMAT_VERSION,
     OWN_COLUMNS,
+    RELOADED,
     Browser,
     Event,
     Notes,
@@ -51,9 +52,11 @@ from .bids_tables import (
 from .sharing import cell
 
 #: what is made again from displays: a pause, or a wait for an answer, is in the table only as its sum
-REMADE = ("trial_off_ms", "trial_dropped_frames", "trial_cuts", "trial_reloads", "planned_ms")
+REMADE = ("trial_off_ms", "trial_dropped_frames", "planned_ms")
 #: of the response table, what no row of a data set has, or what stands under another name
 _NOT_COMPARED = {"participant_id", "session", "participant", "agent_kind", "agent", "onset_ms", "rt_ms", "phase", *OF_DISPLAYS, *REMADE, "blind", "keys"}
+#: nobody has begun a trial more often
+_MOST_CUTS = 100_000
 _NOTES = tuple(one.name for one in fields_of(Notes))
 #: and whether every score has it
 _SCORED = {one.name: one.required for one in fields_of(Score)}
@@ -249,6 +252,8 @@ class _Trials:
         draws = as_object(self._draws.get(key)) or None
         trial = None if seed is None else self._made_again(head, levels, seed, draws, path)
         practice = head["practice"] == "true"
+        cuts = _cuts(key, head, path, where)
+        attempt = len(cuts) + 1
         planned = {
             "block": block,
             "trial": integer_in(head["trial"], path, where),
@@ -262,7 +267,7 @@ class _Trials:
         begin: dict[str, Any] = {
             "event": "trial_start",
             "trial": key,
-            "attempt": 1,
+            "attempt": attempt,
             "block": block,
             "practice": practice,
             "levels": levels if trial is None else dict(trial.levels),
@@ -274,6 +279,7 @@ class _Trials:
         else:
             begin |= {"trial_id": trial.trial_id, "set_size": trial.set_size, "list_length": trial.list_length}
         begin["started_at"] = str(head.get("started_at") or "")
+        yield from cuts
         yield cast(Event, {**begin, **({"paired": head["paired_trial_id"]} if head.get("paired_trial_id") else {})})
         asked: dict[int, list[Row]] = {}
         for row in answers:
@@ -291,6 +297,7 @@ class _Trials:
         steps, feedback = 0, None
         for number in sorted(told):
             event = self._step(key, number, made.get(number), asked.get(number, []), displays.get(number, []), sitting)
+            event["attempt"] = attempt
             if not steps and sitting.windowed and (absent := _absences(head, path, where)):
                 event["happened"] = absent
             if feedback and number not in asked:
@@ -298,7 +305,7 @@ class _Trials:
             feedback = asked[number][0].get("feedback_shown") if number in asked else feedback
             steps += 1
             yield cast(Event, event)
-        yield {"event": "trial_end", "trial": key, "attempt": 1, "steps": steps}
+        yield {"event": "trial_end", "trial": key, "attempt": attempt, "steps": steps}
 
     def _made_again(self, head: Row, levels: Mapping[str, Any], seed: int, draws: Mapping[str, Any] | None, path: Path) -> Trial:
         """The trial of a row, from its seed and levels."""
@@ -324,7 +331,7 @@ class _Trials:
             planned_ms = next((number_in(row.get("planned_ms"), path, f"line {row['line']}") for row in displays), None)
         else:
             phase, planned_ms = step.percept.phase, (step.percept.displays[0] if sitting.windowed else step.percept.for_machine).ms
-        event: dict[str, Any] = {"event": "step", "trial": key, "attempt": 1, "step": number, "phase": phase, "planned_ms": planned_ms}
+        event: dict[str, Any] = {"event": "step", "trial": key, "step": number, "phase": phase, "planned_ms": planned_ms}
         if rows:
             event |= self._answered(step, rows, path) if step is not None else self._as_recorded(rows, path)
         if displays:
@@ -415,6 +422,14 @@ def _absences(row: Row, path: Path, where: str) -> dict[str, Any]:
     columns = (("paused", "trial_paused_ms"), ("focus_lost", "trial_unfocused_ms"))
     reasons = {"implausible": text.split(", ")} if (text := row.get("trial_implausible")) else {}
     return reasons | {name: [{"for_ms": lasted}] for name, column in columns if (lasted := number_in(row.get(column), path, where))}
+
+
+def _cuts(key: str, row: Row, path: Path, where: str) -> list[Event]:
+    """The earlier attempts at a trial, which were cut off: the table has how many there were, and how many of them because a page was loaded anew."""
+    cuts, reloads = (integer_in(row.get(name) or "0", path, where) for name in ("trial_cuts", "trial_reloads"))
+    if not 0 <= reloads <= cuts <= _MOST_CUTS:
+        raise MalformedError(path, where, f"trial_cuts and trial_reloads are numbers of attempts before this one; found {cuts} and {reloads}")
+    return [{"event": "trial_cut", "trial": key, "attempt": n, "why": RELOADED if n <= reloads else "unknown"} for n in range(1, cuts + 1)]
 
 
 def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[Event]) -> None:

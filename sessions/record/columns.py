@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
 from .marking import Cell, Holds, InTable, columns_of, fields_of
 from .session_files import finished_trials
-from .session_info import SessionInfo
+from .session_info import SessionInfo, in_browser
 
 #: why a trial was cut off whose page was loaded anew
 RELOADED = "reloaded"
@@ -179,7 +179,7 @@ class TrialTiming(TypedDict):
         Holds("how many times the trial was begun before: cut off, and replaced by another one; null except in a window", measured=True),
         InTable(),
     ]
-    trial_reloads: Annotated[int | None, Holds("how many of these times the page was loaded anew", measured=True), InTable()]
+    trial_reloads: Annotated[int | None, Holds("how many of these times the page was loaded anew; null except in a browser", measured=True), InTable()]
 
 
 #: What :func:`trial_timing` tells of each trial: columns of the response table.
@@ -194,7 +194,7 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
     of each trial and attempt the values, None where nothing had a time to last, or nobody watched
     """
     apparatus: Mapping[str, Any] = session.get("apparatus") or {}
-    watched = apparatus.get("focus") == "watched"
+    watched, at_page = apparatus.get("focus") == "watched", in_browser(session)
     timings: dict[tuple[str, int], TrialTiming] = {}
     reloads: Counter[str] = Counter()
     for event in events:
@@ -209,7 +209,7 @@ def trial_timing(session: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
                 trial_unfocused_ms=0.0 if watched else None,
                 trial_implausible=None,
                 trial_cuts=attempt - 1,
-                trial_reloads=reloads[trial],
+                trial_reloads=reloads[trial] if at_page else None,
             )
             timing = timings.setdefault((trial, attempt), new)
             notes = _notes_of(event)
@@ -237,7 +237,11 @@ def implausible_in(step: Mapping[str, Any]) -> tuple[str, ...]:
 
 def replacements(events: Iterable[Mapping[str, Any]]) -> int:
     """How many trials were begun once more, because the attempt before was not finished."""
-    return sum(event.get("event") == "trial_start" and int(event["attempt"]) > 1 for event in events)
+    attempts: dict[str, int] = {}
+    for event in events:
+        if event.get("event") == "trial_start":
+            attempts[event["trial"]] = max(attempts.get(event["trial"], 1), int(event["attempt"]))
+    return sum(attempts.values()) - len(attempts)
 
 
 def _joined(before: str | None, reasons: Iterable[str]) -> str:

@@ -376,8 +376,10 @@ class TrialCutOff(OfTrial):
     """the trial was cut off within a step and is replaced: the next attempt follows"""
 
     event: Literal["trial_cut"]
-    why: Annotated[str, Holds("the reason: `paused`; in a browser also `hidden`, `reloaded` and `page and server disagree`")]
-    step: Annotated[int, Holds("number of the step")]
+    why: Annotated[
+        str, Holds("the reason: `paused`; in a browser also `hidden`, `reloaded` and `page and server disagree`; `unknown` where an imported data set has none")
+    ]
+    step: NotRequired[Annotated[int, Holds("number of the step; an imported data set does not say it")]]
     phase: NotRequired[Annotated[str, Holds("phase of the step")]]
     shown: NotRequired[Annotated[list[ShownDisplay], Holds("the displays shown until then", measured=True)]]
     happened: NotRequired[Annotated[dict[str, Any], Holds("anything else that happened in the step", measured=True)]]

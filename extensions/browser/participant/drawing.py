@@ -33,7 +33,7 @@ _HALVED_S = 30.0
 #: Processor time below this (s) is no reason to wait for others.
 _GRAIN_S = 0.25
 #: Processes that draw give way to the server, which has to acknowledge answers.
-_NICER = 10
+_NICER = 3
 
 
 class Drawable(Protocol):

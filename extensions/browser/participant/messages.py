@@ -13,7 +13,6 @@ from spanlab.agents.human.display import ACKNOWLEDGE, STANDARD, Theme
 from spanlab.agents.human.input import Refractory
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Ask, Display, Percept, Surface
-from spanlab.paradigms.responses import key_label
 from spanlab.stimuli import BACKGROUND, Colour
 
 #: So many questions of a phase can be told apart by their number.
@@ -123,21 +122,20 @@ def ask_message(ask: Ask, language: str) -> dict[str, Any]:
         "legend": kind.legend("participant", language),
         "prompt": None if ask.prompt is None else ask.prompt.text_in(language),
         "which": [sentence("window.which", language, n=number) for number in range(2, _NUMBERED + 1)],
-        "buttons": _answer_buttons(surface, {value: kind.label(value) for value in values}, language),
+        "buttons": _answer_buttons(surface, {value: kind.label(value) for value in values}),
         "labels": [[value, kind.label(value)] for value in values],
         "surface": surface_message(surface),
     }
 
 
-def _answer_buttons(surface: Surface, labels: Mapping[int | str, str], language: str) -> list[dict[str, str]]:
+def _answer_buttons(surface: Surface, labels: Mapping[int | str, str]) -> list[dict[str, str]]:
     """Buttons for fingers, where keys alone give the answers: each stands for the first key of its value."""
     if surface.regions or surface.dial is not None:
         return []
     buttons: list[dict[str, str]] = []
     for value, label in labels.items():
         key = next(key for key, stands_for in surface.keys if stands_for == value)
-        sign = key_label(key, language)
-        buttons.append({"key": key, "label": label if label == sign else f"{label}  ({sign})"})
+        buttons.append({"key": key, "label": label})
     return buttons
 
 

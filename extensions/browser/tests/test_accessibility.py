@@ -32,10 +32,10 @@ STAGES = {
 LAYOUT = """JSON.stringify((() => {
   const faults = [], box = (element) => element.getBoundingClientRect(), within = .5;
   if (document.documentElement.scrollWidth > innerWidth) faults.push("the page is wider than the screen");
-  const stage = document.getElementById("stage");
+  const stage = document.getElementById("stage"), least = matchMedia("(pointer: coarse)").matches ? 44 - within : 24;
   for (const button of document.querySelectorAll("button, a.button, input, select")) {
     const { width, height } = box(button);
-    if (width && (width < 24 || height < 24)) faults.push(`${button.textContent || button.name}: ${width} x ${height}`);
+    if (width && (width < least || height < least)) faults.push(`${button.textContent || button.name}: ${width} x ${height}`);
   }
   if (stage.hidden || !document.getElementById("notice").hidden) return faults;
   const canvas = box(document.getElementById("canvas"));

@@ -17,6 +17,7 @@ pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanl
 from scripted_page import SCREEN, ScriptedPage, Wire
 
 from spanlab.core.errors import ParadigmError
+from spanlab.core.locale import sentence
 from spanlab.extensions.browser.participant.calibration import BLIND_SPOT_DEG, CARD_CM, read_calibration
 from spanlab.extensions.browser.visits.offers import StudyOffer
 from spanlab.extensions.browser.visits.serving import make_server, running
@@ -195,6 +196,28 @@ def test_each_ending_has_its_own_code_and_takes_no_place(tmp_path: Path) -> None
             assert ("700 pixels wide" in " ".join(page.end["texts"])) == (number == 2)
     assert list(stub.credited.values()) == ["completed", "returned", "screened out"]
     assert not (folder / stub.parameters(2)["PROLIFIC_PID"]).exists(), "nothing is kept of somebody whose computer does not fit"
+
+
+class Sleeper(Comer):
+    """Somebody who falls asleep in the first trial."""
+
+    def tell(self, command: int, kind: str, *args: Any, **more: Any) -> Any:
+        return None if kind in ("step", "end") else super().tell(command, kind, *args, **more)
+
+
+@pytest.mark.parametrize(
+    ("online", "code", "redirect"), [("online: {endings: {time_out: {code: LATE, redirect: 'https://example.org/?c=late'}}}\n", "LATE", "late"), ("", "", "")]
+)
+def test_whoever_does_nothing_for_too_long_leaves_by_the_ending_for_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, online: str, code: str, redirect: str
+) -> None:
+    monkeypatch.setattr(StudyOffer, "drop_out_s", 0.5)
+    with served(tmp_path, online) as (port, folder):
+        end = come(port, {"participant": "P01"}, {"identifiers": ["participant"], "keep": []}, Sleeper).end
+    assert end["code"] == code
+    assert end["redirect"].endswith(redirect)
+    assert (end["title"] == sentence("online.time_out_title", "en")) == bool(code)
+    assert "code" not in {json.loads(line)["event"] for line in (folder / "P01" / "session-1" / "battery.jsonl").read_text().splitlines()}
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from command_line import Run, complaint
 from spanlab.exchange import FORMATS, Report
 from spanlab.extensions.standards.bids_sessions import BidsReading
 from spanlab.extensions.standards.sharing import Sharing
-from spanlab.sessions import read_session
-from spanlab.sessions.record.reader import COLUMNS, find_sessions, read_table, write_responses
+from spanlab.sessions import read_session, write_info
+from spanlab.sessions.record.columns import replacements
+from spanlab.sessions.record.reader import COLUMNS, find_sessions, read_events, read_table, write_responses
 
 GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "sessions"
 FINISHED = GOLDEN / "finished"
@@ -72,6 +73,37 @@ def finished_rows(data_set: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("session", [PERSON, CHAT, OWN], ids=lambda one: one.name)
 def test_what_was_exported_comes_back_column_by_column(tmp_path: Path, session: Path) -> None:
     check(tmp_path, session)
+
+
+@pytest.mark.parametrize(("window", "reloads"), [("browser", 1), ("pyglet", None)])
+def test_how_often_a_trial_was_cut_off_comes_back(tmp_path: Path, window: str, reloads: int | None) -> None:
+    """Of a trial that was begun three times, twice in vain."""
+    session = tmp_path / PERSON.name
+    shutil.copytree(PERSON, session)
+    info = read_session(session)
+    write_info(session, {**info, "apparatus": {**info["apparatus"], "window": window}})
+    lines = [json.loads(line) for line in (session / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    at = next(number for number, event in enumerate(lines) if event["event"] == "trial_start" and event["trial"] == "2")
+    start = lines[at]
+    cuts = [
+        event
+        for attempt, why in ((1, "reloaded"), (2, "hidden"))
+        for event in (
+            {**start, "seed": start["seed"] + attempt, "attempt": attempt},
+            {"event": "trial_cut", "trial": "2", "attempt": attempt, "why": why, "step": 1},
+        )
+    ]
+    third = [{**event, "attempt": 3} if event.get("trial") == "2" else event for event in lines[at:]]
+    (session / "events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in [*lines[:at], *cuts, *third]), encoding="utf-8")
+    write_responses(session)
+    before = columns(session)
+    counted = zip(before["trial"], before["trial_cuts"], before["trial_reloads"], strict=True)
+    assert {cell for cell in counted if cell[1]} == {(2, 2, reloads)}
+    imported = there_and_back(tmp_path, session)
+    after = columns(imported)
+    for name in ("trial_cuts", "trial_reloads"):
+        assert after[name] == before[name], name
+    assert replacements(read_events(imported)) == replacements(read_events(session)) == 2
 
 
 @pytest.mark.slow

@@ -182,7 +182,8 @@ function asks(step, number) {
   const waits = step !== null && ask === null && step.percept.displays[Math.max(0, step.shown.length - 1)].ms === null;
   $("stage").classList.toggle("blind", ask === null && !waits);
   $("prompt").textContent = ask?.prompt ?? "";
-  $("legend").textContent = ask !== null ? ask.legend : waits ? words.go_on : "";
+  const byFinger = coarse && ask !== null && ask.buttons.length > 0; // the buttons say it, and there may be no keys
+  $("legend").textContent = byFinger ? "" : ask !== null ? ask.legend : waits ? words.go_on : "";
   $("line").textContent = ask !== null && ask.prompt === null && number > 1 && !ask.surface.several ? ask.which[number - 2] ?? "" : "";
   buttons(ask);
   $("stage").dataset.waits = step === null ? "" : `${ask !== null ? "answer" : waits ? "on" : "shows"} ${trial?.c}:${step.place}`;

@@ -14,6 +14,15 @@ export function element(tag, attributes = {}, ...content) {
 /** @param {Paragraph[]} lines */
 const paragraphs = (lines) => lines.map(([kind, text]) => element(kind === "h" ? "h2" : "p", {}, text));
 
+/** A line and an arrow above the way on say that more of the page lies below. */
+function more() {
+  const below = document.documentElement.scrollHeight - innerHeight - scrollY;
+  document.querySelector("#sheet > .row:last-child")?.classList.toggle("more", below > 8);
+}
+addEventListener("scroll", more, { passive: true });
+addEventListener("resize", more);
+document.addEventListener("load", more, true); // of a picture
+
 /** @param {(Node | string)[]} content */
 export function put(content) {
   const sheet = /** @type {HTMLElement} */ (document.getElementById("sheet"));
@@ -21,6 +30,7 @@ export function put(content) {
   sheet.hidden = false;
   window.scrollTo(0, 0);
   sheet.focus({ preventScroll: true });
+  more();
 }
 
 /** Forget the keys of the page before. @type {AbortController | null} */
