@@ -22,7 +22,6 @@ from spanlab.sessions import judge, session_stem, write_info
 from spanlab.sessions.record import (
     FORMAT_VERSION,
     OWN_COLUMNS,
-    RELOADED,
     Browser,
     Event,
     Notes,
@@ -57,6 +56,8 @@ REMADE = ("trial_off_ms", "trial_dropped_frames", "planned_ms")
 _NOT_COMPARED = {"participant_id", "session", "participant", "agent_kind", "agent", "onset_ms", "rt_ms", "phase", *OF_DISPLAYS, *REMADE, "blind", "keys"}
 #: nobody has begun a trial more often
 _MOST_CUTS = 100_000
+#: why a trial was cut off, as `trial_reloads` counts it
+_RELOADED = "reloaded"
 _NOTES = tuple(one.name for one in fields_of(Notes))
 #: and whether every score has it
 _SCORED = {one.name: one.required for one in fields_of(Score)}
@@ -429,7 +430,7 @@ def _cuts(key: str, row: Row, path: Path, where: str) -> list[Event]:
     cuts, reloads = (integer_in(row.get(name) or "0", path, where) for name in ("trial_cuts", "trial_reloads"))
     if not 0 <= reloads <= cuts <= _MOST_CUTS:
         raise MalformedError(path, where, f"trial_cuts and trial_reloads are numbers of attempts before this one; found {cuts} and {reloads}")
-    return [{"event": "trial_cut", "trial": key, "attempt": n, "why": RELOADED if n <= reloads else "unknown"} for n in range(1, cuts + 1)]
+    return [{"event": "trial_cut", "trial": key, "attempt": n, "why": _RELOADED if n <= reloads else "unknown"} for n in range(1, cuts + 1)]
 
 
 def _compare(source: TablesOfSession, info: Mapping[str, Any], events: Sequence[Event]) -> None:

@@ -1,7 +1,6 @@
 from .columns import COLUMNS as COLUMNS
 from .columns import FURTHER as FURTHER
 from .columns import OWN_COLUMNS as OWN_COLUMNS
-from .columns import RELOADED as RELOADED
 from .columns import response_rows as response_rows
 from .events import Event as Event
 from .events import Notes as Notes
