@@ -61,6 +61,7 @@ class Page:
         self._ended: float | None = None
         self.over, self.reconnects = False, 0
         self._trial: Mapping[str, Any] = {}
+        self._loaded = asyncio.Event()
         self._fetched: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -130,11 +131,14 @@ class Page:
             await asyncio.sleep(0.5 + random.random())
             await self._tell(c, "choice", {"name": message["options"][0]["name"]})
         elif what == "trial":
-            self._trial = message
+            self._trial, self._loaded = message, asyncio.Event()
+            loaded = self._loaded
             frames = {display["frame"] for step in message["steps"] for percept in step for display in percept["displays"]}
             await self._fetch(sorted(frames - self._fetched))
             self._fetched |= frames
+            loaded.set()
         elif what == "begin":
+            await self._loaded.wait()
             if self._ended is not None:
                 self.gaps.append(time.perf_counter() - self._ended)
             await self._play()
