@@ -132,7 +132,16 @@ def _begin_worker(font: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError, OSError):  # Windows has no such thing
         os.nice(_NICER)
+    threading.Thread(target=_end_with_server, daemon=True).start()
     use_font(Path(font) if font else None)
+
+
+def _end_with_server() -> None:
+    """End this process when the server is gone, also where it was killed."""
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+        os._exit(0)
 
 
 class DrawingPool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -234,3 +237,31 @@ def test_pictures_that_were_not_wanted_for_longest_go_first() -> None:
     store.get(Frame(100))
     assert store.get(Frame(96)) is kept[0]
     assert store.get(Frame(98)) is not kept[1]
+
+
+KILLED = """
+import os, signal
+from spanlab.extensions.browser.participant.drawing import DrawingPool
+if __name__ == "__main__":
+    pool = DrawingPool(1)
+    for future in pool.start():
+        future.result()
+    print(*pool._pool._processes, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_processes_that_draw_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    (script := tmp_path / "killed.py").write_text(KILLED)
+    told = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+
+    def gone(process: int) -> bool:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    (drawing,) = map(int, told.split())
+    until(lambda: gone(drawing))
