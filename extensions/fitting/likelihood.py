@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from .models import Model, Parameter
 from .trials import Trials
@@ -205,7 +205,7 @@ def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple
     """Intervals from the profile of the likelihood: values whose best likelihood is not significantly lower (chi² with one degree of freedom)."""
     likelihood = Likelihood(fitted.model, trials, fitted.space)
     lower, upper = (np.array(side) for side in zip(*fitted.space.bounds, strict=True))
-    allowed = float(chi2.ppf(level, 1)) / 2
+    allowed = float(chdtri(1, 1 - level)) / 2
     ends: dict[str, tuple[float, float]] = {}
     for place, (name, (parameter, _)) in enumerate(zip(fitted.space.names, fitted.space.places, strict=True)):
         both = [_end(likelihood, fitted, place, bound, allowed) for bound in (lower[place], upper[place])]
@@ -216,7 +216,7 @@ def limits(fitted: Fit, trials: Trials, level: float = LEVEL) -> dict[str, tuple
 def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: float = LEVEL) -> dict[str, bool]:
     """Whether the interval of each parameter holds a planted value: the same profiles as those of :func:`limits`, at one point instead of along them."""
     likelihood = Likelihood(fitted.model, trials, fitted.space)
-    allowed = float(chi2.ppf(level, 1)) / 2
+    allowed = float(chdtri(1, 1 - level)) / 2
     held = {}
     for place, (name, (parameter, _)) in enumerate(zip(fitted.space.names, fitted.space.places, strict=True)):
         start = fitted.at.copy()

@@ -20,7 +20,7 @@ from chat_trials import brief, context, converse, hold
 from words_solver import solve
 
 from spanlab.agents.base import Response
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
+from spanlab.agents.chat import READER, ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
 from spanlab.agents.chat.servers.scripted import ScriptedServer, demonstration_rules
 from spanlab.agents.interruptions import Unobtainable
 from spanlab.core.errors import SpanLabError
@@ -449,7 +449,7 @@ def test_settings_tell_everything_but_secrets(monkeypatch: pytest.MonkeyPatch) -
     agent = ChatAgent("org/model:free", ChatSettings(temperature=0.5), request_limits=RequestLimits(timeout_s=30))
     said, found = agent.settings(), agent.apparatus()
     assert said == {"model": "org/model:free", "endpoint": "https://llm.example.org:8443/v1", "provider": "", **ChatSettings(temperature=0.5).model_dump()}
-    assert found == {"endpoint": "https://llm.example.org:8443/v1", **RequestLimits(timeout_s=30).model_dump(mode="json")}
+    assert found == {"endpoint": "https://llm.example.org:8443/v1", **RequestLimits(timeout_s=30).model_dump(mode="json"), "reader": READER}
     assert KEY not in json.dumps([said, found])
 
 
