@@ -254,7 +254,7 @@ def test_only_questions_of_a_questionnaire_that_keys_alone_answer_have_buttons()
             assert region.y0 > 96, "below the canvas"
             assert region.value in options
     assert view.with_buttons(Choice.model_validate({"options": 9, "layout": "3x3"})) is None
-    assert view.with_buttons(Rating()) is None
+    assert view.with_buttons(Rating.model_validate({})) is None
     sheet = AnswerSheet(Ask(Choice.model_validate({"options": ("yes", "no"), "keys": ("f", "j")})), 0.0)
     assert sheet.take(Press("click", 1.0, x=40, y=103)) == "nothing"
 
