@@ -265,30 +265,13 @@ class _Trials:
         }
         if not practice and trial is not None:
             self.plan.append({**planned, **({"draws": draws} if draws else {})})
-        begin: dict[str, Any] = {
-            "event": "trial_start",
-            "trial": key,
-            "attempt": attempt,
-            "block": block,
-            "practice": practice,
-            "levels": levels if trial is None else dict(trial.levels),
-            "seed": seed,
-        }
-        if trial is None:
-            sizes = {name: parsed_cell(head.get(name), "integer", path, where) for name in ("set_size", "list_length")}
-            begin |= {"trial_id": "", **sizes}
-        else:
-            begin |= {"trial_id": trial.trial_id, "set_size": trial.set_size, "list_length": trial.list_length}
-        begin["started_at"] = str(head.get("started_at") or "")
         yield from cuts
+        begin = {"event": "trial_start", "trial": key, "attempt": attempt, "block": block, "practice": practice}
+        begin |= {"levels": levels if trial is None else dict(trial.levels), "seed": seed, **_sizes(trial, head, path)}
+        begin["started_at"] = str(head.get("started_at") or "")
         yield cast(Event, {**begin, **({"paired": head["paired_trial_id"]} if head.get("paired_trial_id") else {})})
-        asked: dict[int, list[Row]] = {}
-        for row in answers:
-            asked.setdefault(integer_in(row["step"], path, f"line {row['line']}"), []).append(row)
-        displays: dict[int, list[Row]] = {}
-        for row in rows:
-            if row.get("event_type") == "display":
-                displays.setdefault(integer_in(row["step"], path, f"line {row['line']}"), []).append(row)
+        asked = _by_step(answers, path)
+        displays = _by_step([row for row in rows if row.get("event_type") == "display"], path)
         made = {} if trial is None else {step.index + 1: step for step in trial.steps}
         if trial is not None and (strange := [number for number in (*asked, *displays) if number not in made]):
             raise MalformedError(path, where, f"the trial has {counted(len(made), 'step')}; found step {strange[0]}")
@@ -423,6 +406,21 @@ def _absences(row: Row, path: Path, where: str) -> dict[str, Any]:
     columns = (("paused", "trial_paused_ms"), ("focus_lost", "trial_unfocused_ms"))
     reasons = {"implausible": text.split(", ")} if (text := row.get("trial_implausible")) else {}
     return reasons | {name: [{"for_ms": lasted}] for name, column in columns if (lasted := number_in(row.get(column), path, where))}
+
+
+def _sizes(trial: Trial | None, row: Row, path: Path) -> dict[str, Any]:
+    """The identity and the sizes of a trial; of one that cannot be made again, its sizes as the table has them."""
+    if trial is not None:
+        return {"trial_id": trial.trial_id, "set_size": trial.set_size, "list_length": trial.list_length}
+    return {"trial_id": "", **{name: parsed_cell(row.get(name), "integer", path, f"line {row['line']}") for name in ("set_size", "list_length")}}
+
+
+def _by_step(rows: Sequence[Row], path: Path) -> dict[int, list[Row]]:
+    """Rows of a trial by the number of their step."""
+    steps: dict[int, list[Row]] = {}
+    for row in rows:
+        steps.setdefault(integer_in(row["step"], path, f"line {row['line']}"), []).append(row)
+    return steps
 
 
 def _cuts(key: str, row: Row, path: Path, where: str) -> list[Event]:

@@ -59,7 +59,8 @@ def test_logs_come_back_with_conversations_answers_and_scores(tmp_path: Path, ru
             recorded = rows[rows["trial"] == int(sample.id)]
             assert [item["correct"] for item in items] == recorded["correct"].tolist()
             assert [item.get("answer") for item in items] == [None if text is None else json.loads(text) for text in recorded["answer"].astype(object)]
-            assert sample.metadata["trial_id"] == recorded["trial_id"].iloc[0]
+            safe = model != "person/sub-001"  # an older session: its trials may tell who took part
+            assert sample.metadata.get("trial_id") == (recorded["trial_id"].iloc[0] if safe else None), model
             assert sample.messages[: len(sample.input)] == sample.input
             assert len(sample.target) == recorded["ask"].nunique()
     assert logs["chat:scripted"].eval.metadata["caution"] == "scripted server, not a model"
