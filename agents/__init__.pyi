@@ -8,6 +8,7 @@ from .base import Episode as Episode
 from .base import Ledger as Ledger
 from .base import Option as Option
 from .base import Outlook as Outlook
+from .base import PageContent as PageContent
 from .base import Response as Response
 from .base import Shown as Shown
 from .base import TrialContext as TrialContext

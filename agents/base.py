@@ -489,6 +489,32 @@ class Agent(ABC):
         """Let go of everything else, afterwards."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """One page of text.
+
+    Parameters
+    ----------
+    text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
+    title : above the text
+    footer : how to go on; the usual sentence when empty
+    example : displays of a trial, pictured below the text
+    after : paragraphs below the example; those before its first heading are about the example
+    progress : how much of the session is done (0 to 1), as a bar below the text
+    least : seconds for which the page stays at least
+    options : the only ways on, as buttons in the place of the footer
+    """
+
+    text: str
+    title: str = ""
+    footer: str = ""
+    example: tuple[ExampleDisplay, ...] = ()
+    after: str = ""
+    progress: float | None = None
+    least: float = 0.0
+    options: tuple[Option, ...] = ()
+
+
 class WindowAgent(Agent):
     """Somebody at a window: pages of text, rest between trials, and word of what is coming."""
 
@@ -514,28 +540,8 @@ class WindowAgent(Agent):
     def concerns(self, percepts: Sequence[Percept]) -> None:
         """Look at what is going to be shown, before a session or its continuation, and tell the assistant what the apparatus cannot do well."""
 
-    def page(
-        self,
-        title: str,
-        text: str,
-        footer: str = "",
-        *,
-        example: Sequence[ExampleDisplay] = (),
-        after: str = "",
-        progress: float | None = None,
-        least: float = 0.0,
-    ) -> None:
-        """Show a page of text, until the participant goes on (instructions, practice feedback, breaks, thanks).
-
-        Parameters
-        ----------
-        text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
-        footer : how to go on; the usual sentence when empty
-        example : displays of a trial, pictured below the text
-        after : further paragraphs, below the example
-        progress : how much of the session is done (0 to 1), as a bar
-        least : seconds for which the page stays at least
-        """
+    def page(self, page: PageContent) -> None:
+        """Show a page until the participant goes on (instructions, practice feedback, breaks, thanks)."""
 
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         """Show a page that ends with one of some options, by its key or with a click on its button, and with nothing else.
@@ -549,7 +555,7 @@ class WindowAgent(Agent):
         -------
         the name of the option; empty where there are no pages with options
         """
-        self.page(title, text)
+        self.page(PageContent(text, title))
         return ""
 
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:

@@ -18,11 +18,11 @@ import numpy as np
 from PIL import Image
 from typing_extensions import override
 
-from spanlab.agents.base import Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import PageContent, Response, TrialContext, WindowAgent, WindowEpisode
 from spanlab.agents.human.display.lettering import TextBlock, set_text
 from spanlab.agents.human.display.theme import STANDARD
 from spanlab.agents.human.pages.pictured import Strip
-from spanlab.agents.human.pages.sheets import PageContent, PageSheet, lay_out
+from spanlab.agents.human.pages.sheets import PageSheet, lay_out
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
 from spanlab.paradigms import AnswerKeys, Percept, Truth, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -51,8 +51,8 @@ class Reader(WindowAgent):
         return Guess(self)
 
     @override
-    def page(self, title: str, text: str, footer: str = "", *, example: Any = (), after: str = "", progress: float | None = None, least: float = 0.0) -> None:
-        self.pages.append((title, PageContent(text, title, footer, tuple(example), after, progress)))
+    def page(self, page: PageContent) -> None:
+        self.pages.append((page.title, page))
 
     @override
     def settings(self) -> dict[str, Any]:

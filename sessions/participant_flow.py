@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..agents.base import Option, WindowAgent
+from ..agents.base import Option, PageContent, WindowAgent
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import resolve_levels
@@ -54,7 +54,7 @@ class ParticipantFlow:
         return sentence(f"session.{key}", self._language, **values)
 
     def _page(self, title: str, body: str, **more: Any) -> None:
-        self._agent.page(title, body, **more)
+        self._agent.page(PageContent(body, title, **more))
 
     def welcome(self, planned: PlannedTrial) -> None:
         """Instructions with a pictured example, and how to answer: before the first trial, and again before one whose level of a factor changes them."""

@@ -14,13 +14,12 @@ from ...core.agent_kinds import PARTICIPANT, AgentKind
 from ...core.errors import SpanLabError
 from ...core.locale import sentence
 from ...paradigms import AnswerKeys, Display, Percept, ResponseKind, Truth, Verdict
-from ...paradigms.preview.example import ExampleDisplay
 from ...paradigms.responses.keys import key_label
 from ...paradigms.translation import Words, translated_display, translated_percept
 from ...paradigms.triggers import Triggers
 from ...stimuli import Stimulus
 from ...stimuli.render.fonts import use_font
-from ..base import Journal, Option, Response, SettingRules, Shown, TrialContext, WindowAgent, WindowEpisode
+from ..base import Journal, Option, PageContent, Response, SettingRules, Shown, TrialContext, WindowAgent, WindowEpisode
 from .display.patch import read_patch
 from .display.rounding import complaints
 from .display.surface import ACKNOWLEDGE
@@ -220,7 +219,8 @@ class Participant(WindowAgent):
             self._tell(complaint)
         other = [] if self.window_options.display is None else self.window_options.display.differences(stage.apparatus(), self._language)
         if problems := [*other, *complaints(durations, stage.window.grid, self._language)]:
-            self.page(sentence("window.assistant", self._language), "\n\n".join([*problems, sentence("window.mend", self._language)]))
+            text = "\n\n".join([*problems, sentence("window.mend", self._language)])
+            self.page(PageContent(text, sentence("window.assistant", self._language)))
 
     @override
     def failure(self) -> str:
@@ -314,17 +314,7 @@ class Participant(WindowAgent):
         self._language = language
 
     @override
-    def page(
-        self,
-        title: str,
-        text: str,
-        footer: str = "",
-        *,
-        example: Sequence[ExampleDisplay] = (),
-        after: str = "",
-        progress: float | None = None,
-        least: float = 0.0,
-    ) -> None:
+    def page(self, page: PageContent) -> None:
         """Show a text until the participant goes on (space bar or click); it is spread over several pages when it is long.
 
         Raises
@@ -332,7 +322,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), between_trials.PageContent(text, title, footer, tuple(example), after, progress, least), self._language)
+        between_trials.show(self.open(), page, self._language)
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
@@ -344,7 +334,7 @@ class Participant(WindowAgent):
             when the participant presses Escape and leaves.
         """
         labelled = tuple(replace(option, label=f"{option.label}  ({key_label(option.key, self._language).upper()})") for option in options)
-        return between_trials.show(self.open(), between_trials.PageContent(text, title, options=labelled), self._language, clicks=clicks)
+        return between_trials.show(self.open(), PageContent(text, title, options=labelled), self._language, clicks=clicks)
 
     @override
     def rest(self, ms: float, meanwhile: Callable[[], object] | None = None) -> None:
@@ -359,7 +349,7 @@ class Participant(WindowAgent):
         Abandoned
             when the participant presses Escape and leaves.
         """
-        between_trials.show(self.open(), between_trials.PageContent(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
+        between_trials.show(self.open(), PageContent(""), self._language, seconds=ms / 1000.0, meanwhile=meanwhile)
 
 
 class ParticipantEpisode(WindowEpisode):

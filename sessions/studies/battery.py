@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...agents.base import Option, WindowAgent
+from ...agents.base import Option, PageContent, WindowAgent
 from ...core.atomic_files import append_line, only_writer, write_json
 from ...core.errors import SpanLabError
 from ...core.event_loop import ending_as_ctrl_c
@@ -280,7 +280,7 @@ class Battery:
         self._page("break", f"{breaks.text[self.visit.language]}\n\n{parts}", "go_on", progress=progress, least=breaks.seconds)
 
     def _page(self, title: str, text: str, footer: str, progress: float | None = None, least: float = 0.0) -> None:
-        self.agent.page(self._say(title), text, self._say(footer), progress=progress, least=least)
+        self.agent.page(PageContent(text, self._say(title), self._say(footer), progress=progress, least=least))
 
     def _say(self, key: str, **values: object) -> str:
         return sentence(f"study.{key}", self.visit.language, **values)

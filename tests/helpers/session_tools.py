@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from spanlab.agents.base import Agent, Episode, Response, Shown, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Agent, Episode, PageContent, Response, Shown, TrialContext, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import NETWORK, PARTICIPANT, AgentKind
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, Percept, PlannedTrial, Truth, plan_session
@@ -114,8 +114,8 @@ class AtTheWindow(Saying, WindowAgent):
         self.seen.append((context, []))
         return SayingAtWindow(self, self.seen[-1][1])
 
-    def page(self, title: str, text: str, footer: str = "", *, after: str = "", **more: Any) -> None:
-        self.pages.append(f"{title}: " + "\n\n".join(filter(None, (text, after))))
+    def page(self, page: PageContent) -> None:
+        self.pages.append(f"{page.title}: " + "\n\n".join(filter(None, (page.text, page.after))))
 
     def apparatus(self) -> dict[str, Any]:
         return {"refresh_hz": 60.0, "trials_so_far": len(self.seen)}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from scripted_page import SCREEN_REPORT
 from session_tools import AtTheWindow
 
-from spanlab.agents.base import Option, Response, WindowAgent
+from spanlab.agents.base import Option, PageContent, Response, WindowAgent
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.browser.visits.offers import FormQuestion, Looks
 from spanlab.paradigms import Percept
@@ -80,9 +79,9 @@ class Guest(AtTheWindow):
         self._happens(f"trial: {context.paradigm}")
         return super().start(context)
 
-    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
-        self._happens(f"page: {title}" + (f" {more['least']:g} s" if more.get("least") else ""))
-        self.pages.append(f"{title}: {text}")
+    def page(self, page: PageContent) -> None:
+        self._happens(f"page: {page.title}" + (f" {page.least:g} s" if page.least else ""))
+        self.pages.append(f"{page.title}: {page.text}")
 
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         self._happens(f"page: {title}")

@@ -13,6 +13,7 @@ from session_tools import AtTheWindow, Guessing, start, starts
 from study_files import Guest, study_in
 from study_files import take as take_study
 
+from spanlab.agents.base import PageContent
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Paradigm, load_paradigm, plan_practice, plan_session, session_design
 from spanlab.paradigms.practice_levels import chosen_levels, levels_in_use, practice_levels
@@ -29,9 +30,9 @@ class Seeing(AtTheWindow):
         super().__init__(Guessing(answers))
         self.pictured: list[Any] = []
 
-    def page(self, title: str, text: str, footer: str = "", *, after: str = "", **more: Any) -> None:
-        super().page(title, text, footer, after=after, **more)
-        self.pictured.append(more.get("example"))
+    def page(self, page: PageContent) -> None:
+        super().page(page)
+        self.pictured.append(page.example or None)
 
 
 def begun(folder: Path, paradigm: Paradigm, chosen: dict[str, Any], design: str = "human", trials: int | None = 2) -> Session:

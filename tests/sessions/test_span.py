@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from session_tools import lasting
 
-from spanlab.agents.base import Agent, BatchAgent, Episode, Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Agent, BatchAgent, Episode, PageContent, Response, TrialContext, WindowAgent, WindowEpisode
 from spanlab.core.agent_kinds import IDEAL, SIMULATED, AgentKind
 from spanlab.core.errors import ParadigmError, SpanLabError
 from spanlab.paradigms import Paradigm, Percept, Truth, load_paradigm, plan_session, session_design
@@ -115,8 +115,8 @@ class Limited(Agent, Episode):
         self._span, self._stops, self._trials = span, stops, 0
         self.told: list[str] = []
 
-    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
-        self.told.append(text)
+    def page(self, page: PageContent) -> None:
+        self.told.append(page.text)
 
     def start(self, context: TrialContext) -> Limited:
         self._trials += 1

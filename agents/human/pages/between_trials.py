@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from ....core.locale import sentence
 from ....paradigms.responses.keys import is_button
-from ...base import Option
+from ...base import Option, PageContent
 from ...interruptions import Abandoned
 from ..display.lettering import TextBlock, pill, set_text
 from ..input.answering import Press
 from ..stage import Stage
-from .sheets import COLUMN, PageContent, PageSheet, lay_out, page_letter
+from .sheets import COLUMN, PageSheet, lay_out, page_letter
 
 #: Seconds for which a page stays at least, so that the press that ended the step before does not end it too.
 LEAST = 0.3

@@ -10,10 +10,9 @@ from itertools import groupby
 from PIL import Image
 
 from ....core.locale import sentence
-from ....paradigms.preview.example import ExampleDisplay
 from ....stimuli.render.fonts import rejoined, wrap
 from ....stimuli.scene import Scene
-from ...base import Option
+from ...base import Option, PageContent
 from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..display.theme import STANDARD, Theme
 from .pictured import Strip, fine, progress_bar
@@ -22,32 +21,6 @@ from .pictured import Strip, fine, progress_bar
 COLUMN = 34
 #: Width of a display, in letters' heights, from which on an example shares a sheet with the text; and where answers are shown at small places.
 _WELL_SEEN, _WELL_SEEN_FINE = 5.5, 8.0
-
-
-@dataclass(frozen=True, slots=True)
-class PageContent:
-    """One page.
-
-    Parameters
-    ----------
-    text : paragraphs, separated by empty lines; a line that begins with ``# `` is a heading
-    title : above the text
-    footer : how to go on
-    example : displays of a trial, pictured below the text
-    after : paragraphs below the example; those before its first heading are about the example
-    progress : how much of the session is done (0 to 1), as a bar below the text
-    least : seconds for which the last sheet stays at least
-    options : the only ways on from the last sheet, as buttons in the place of the footer
-    """
-
-    text: str
-    title: str = ""
-    footer: str = ""
-    example: tuple[ExampleDisplay, ...] = ()
-    after: str = ""
-    progress: float | None = None
-    least: float = 0.0
-    options: tuple[Option, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from spanlab.agents import Option, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
+from spanlab.agents import Option, PageContent, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
 from spanlab.agents.human.display import THEMES, ThemeName
 from spanlab.agents.human.input import USUAL, Press, Refractory
 from spanlab.agents.human.pages import Strip
@@ -67,19 +67,6 @@ def check_answerable_at_page(kinds: Sequence[ResponseKind]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class PageText:
-    """What stands on a page of text, as :meth:`.WindowAgent.page` takes it."""
-
-    title: str
-    text: str
-    footer: str = ""
-    example: tuple[ExampleDisplay, ...] = ()
-    after: str = ""
-    progress: float | None = None
-    least: float = 0.0
-
-
 class BrowserParticipant(WindowAgent):
     """A person at a page.
 
@@ -122,7 +109,7 @@ class BrowserParticipant(WindowAgent):
         self.witness = TimeWitness()
         self.replacements = Replacements()
         #: the page that was read before the session began; it does not show it once more
-        self._read: PageText | None = None
+        self._read: PageContent | None = None
         self._lock = threading.Lock()
         #: PNG files of the trial or page that the page shows, by name; some are still being drawn
         self._pictures: dict[str, Future[bytes]] = {}
@@ -182,39 +169,28 @@ class BrowserParticipant(WindowAgent):
         self.channel.command("language", {"language": language, "words": words(language), "theme": theme_colours(THEMES[self._theme])})
 
     @override
-    def page(
-        self,
-        title: str,
-        text: str,
-        footer: str = "",
-        *,
-        example: Sequence[ExampleDisplay] = (),
-        after: str = "",
-        progress: float | None = None,
-        least: float = 0.0,
-    ) -> None:
+    def page(self, page: PageContent) -> None:
         read, self._read = self._read, None
-        if read == PageText(title, text, footer, tuple(example), after, progress, least):
+        if read == page:
             return
-        own = any(display.marks for display in example)
-        pictured = self._example(example)
+        own = any(display.marks for display in page.example)
         content = {
-            "title": title,
-            "text": paragraphs(text),
-            "footer": footer or sentence("window.go_on", self.language),
-            "example": pictured,
+            "title": page.title,
+            "text": paragraphs(page.text),
+            "footer": page.footer or sentence("window.go_on", self.language),
+            "example": self._example(page.example),
             "example_title": sentence("window.own" if own else "window.example", self.language),
-            "after": paragraphs(after),
-            "progress": progress,
-            "least": least,
+            "after": paragraphs(page.after),
+            "progress": page.progress,
+            "least": page.least,
             "options": [],
         }
         self.ask("page", content, "done")
 
-    def show_first(self, page: PageText, language: str) -> None:
+    def show_first(self, page: PageContent, language: str) -> None:
         """Show the first page of a session before that begins."""
         self.speak(language)
-        self.page(page.title, page.text, page.footer, example=page.example, after=page.after, progress=page.progress, least=page.least)
+        self.page(page)
         self._read = page
 
     def ask(self, what: str, content: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
@@ -240,7 +216,7 @@ class BrowserParticipant(WindowAgent):
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:
         if not clicks:  # it is for an assistant to decide, and there is none
-            self.page(title, text)
+            self.page(PageContent(text, title))
             return ""
         content = {
             "title": title,

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from typing_extensions import override
 
+from spanlab.agents import PageContent
 from spanlab.core import SpanLabError
 from spanlab.paradigms import PlannedTrial, Trial
-from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.sessions import Runner, Session
 
-from ..participant.agent import BrowserParticipant, PageText
+from ..participant.agent import BrowserParticipant
 from ..participant.channel import Channel
 from ..participant.frames import FrameStore
 from ..participant.screen import PageScreen
@@ -33,33 +33,23 @@ class _ReachedError(SpanLabError):
 class _Reader(BrowserParticipant):
     """Takes note of the first page of a session, and leaves it there."""
 
-    text: PageText | None = None
+    text: PageContent | None = None
 
     @override
-    def page(
-        self,
-        title: str,
-        text: str,
-        footer: str = "",
-        *,
-        example: Sequence[ExampleDisplay] = (),
-        after: str = "",
-        progress: float | None = None,
-        least: float = 0.0,
-    ) -> None:
-        self.text = PageText(title, text, footer, tuple(example), after, progress, least)
-        raise _ReachedError(title)
+    def page(self, page: PageContent) -> None:
+        self.text = page
+        raise _ReachedError(page.title)
 
 
 class FirstPages:
     """The pages that sessions show first, each read once from a session that nobody takes."""
 
     def __init__(self) -> None:
-        self._pages: dict[Hashable, PageText | None] = {}
+        self._pages: dict[Hashable, PageContent | None] = {}
         self._questions: dict[str, tuple[Hashable, ...]] = {}
         self._lock = threading.Lock()
 
-    def get(self, conditions: Hashable, begin: Callable[[Path, BrowserParticipant], Session]) -> PageText | None:
+    def get(self, conditions: Hashable, begin: Callable[[Path, BrowserParticipant], Session]) -> PageContent | None:
         """The page that a session shows first; None where it does something else before.
 
         Parameters
@@ -94,7 +84,7 @@ class FirstPages:
         return known
 
 
-def _first_page(begin: Callable[[Path, BrowserParticipant], Session]) -> PageText | None:
+def _first_page(begin: Callable[[Path, BrowserParticipant], Session]) -> PageContent | None:
     with tempfile.TemporaryDirectory(prefix="spanlab-page-", ignore_cleanup_errors=True) as folder:
         reader = _Reader(Channel("", lambda event: None), FrameStore(), lambda: _SCREEN)
         try:

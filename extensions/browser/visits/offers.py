@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from spanlab.agents import WindowAgent
+from spanlab.agents import PageContent, WindowAgent
 from spanlab.agents.human.display import ThemeName
 from spanlab.agents.human.input import USUAL, Refractory
 from spanlab.agents.human.pages import Question
@@ -66,7 +66,7 @@ from spanlab.sessions.studies import (
 )
 from spanlab.stimuli.render import PaletteName
 
-from ..participant.agent import BrowserParticipant, PageText, check_answerable_at_page, check_displays_at_page
+from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page
 from ..participant.replacements import Replacements, TooManyReplacementsError
 from ..participant.screen import PageScreen
 from .admission import Tickets
@@ -393,7 +393,7 @@ class ParadigmOffer:
             chosen.seed, chosen.generator, participant, chosen.design, self.language, self.pilot, self.practice, None, source=self.source, extra=extra
         )
 
-    def _first_page(self, chosen: ChosenTrials, request: Request) -> PageText | None:
+    def _first_page(self, chosen: ChosenTrials, request: Request) -> PageContent | None:
         """The first page of a session. It is the same for all with these instructions, questions and keys."""
         paradigm, first, questions = chosen.paradigm, "", dict[Hashable, None]()
         for planned in one_of_each(chosen.plan):
@@ -548,7 +548,7 @@ class StudyOffer:
         agent.speak(language)
         if self.study.consent is not None:
             return ask_for_consent(agent, self.study.consent[language], language)
-        agent.page(self.study.title, sentence("online.take_place", language))
+        agent.page(PageContent(sentence("online.take_place", language), self.study.title))
         return ""
 
     def _run(self, visit: Visit, agent: WindowAgent, host: Host, decided: str) -> End:

@@ -10,11 +10,10 @@ from typing import Any, Literal, get_args
 
 from typing_extensions import override
 
-from spanlab.agents import Option, Response, TrialContext, WindowEpisode
+from spanlab.agents import Option, PageContent, Response, TrialContext, WindowEpisode
 from spanlab.core import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import Percept, Truth
-from spanlab.paradigms.preview import ExampleDisplay
 from spanlab.sessions.studies import Study
 
 from ..participant.agent import BrowserEpisode, BrowserParticipant
@@ -65,20 +64,10 @@ class PreviewParticipant(BrowserParticipant):
         return False
 
     @override
-    def page(
-        self,
-        title: str,
-        text: str,
-        footer: str = "",
-        *,
-        example: Sequence[ExampleDisplay] = (),
-        after: str = "",
-        progress: float | None = None,
-        least: float = 0.0,
-    ) -> None:
+    def page(self, page: PageContent) -> None:
         titles: dict[str, PreviewPage] = {sentence("study.break", self.language): "break", sentence("study.thanks", self.language): "debrief"}
-        if self._shows(titles.get(title, "instructions")):
-            super().page(title, text, footer, example=example, after=after, progress=progress, least=least)
+        if self._shows(titles.get(page.title, "instructions")):
+            super().page(page)
 
     @override
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:

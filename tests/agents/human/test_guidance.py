@@ -12,7 +12,7 @@ import pytest
 from paradigm_texts import load, text
 from session_tools import AtTheWindow, take
 
-from spanlab.agents.base import Response
+from spanlab.agents.base import PageContent, Response
 from spanlab.agents.chat.agent import ChatAgent
 from spanlab.agents.chat.conversation import Conversation
 from spanlab.agents.chat.settings import ChatSettings
@@ -301,9 +301,9 @@ class Noting(AtTheWindow):
         super().__init__(answer)
         self.brought: list[tuple[str, Any]] = []
 
-    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
-        super().page(title, text, footer, **more)
-        self.brought.append((text, more.get("example", ())))
+    def page(self, page: PageContent) -> None:
+        super().page(page)
+        self.brought.append((page.text, page.example))
 
 
 def test_practice_tells_which_of_ones_own_marks_were_right_and_not_what_was_missed(tmp_path: Path) -> None:

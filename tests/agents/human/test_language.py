@@ -14,7 +14,7 @@ from lab_displays import FOUND, measured
 from lab_pages import ENGLISH, right
 from session_tools import AtTheWindow, Saying
 
-from spanlab.agents.base import Response
+from spanlab.agents.base import PageContent, Response
 from spanlab.agents.human import Participant, ParticipantEpisode, WindowOptions
 from spanlab.agents.human import participant as participant_module
 from spanlab.agents.human.display.frames import FrameGrid
@@ -290,7 +290,7 @@ class Concerned(AtTheWindow):
     def concerns(self, percepts: Sequence[Percept]) -> None:
         self.happened.append(f"concerns about {len({percept.phase for percept in percepts})} phases")
 
-    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+    def page(self, page: PageContent) -> None:
         self.happened.append("page")
 
 

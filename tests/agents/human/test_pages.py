@@ -16,12 +16,12 @@ from lab_pages import ENGLISH, easy, nothing_is_cut_off, right, wrong
 from PIL import Image
 from session_tools import AtTheWindow, take
 
-from spanlab.agents.base import Option
+from spanlab.agents.base import Option, PageContent
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.lettering import runs
 from spanlab.agents.human.display.theme import STANDARD, THEMES, Theme
 from spanlab.agents.human.pages.pictured import Strip, _captions, fine
-from spanlab.agents.human.pages.sheets import PageContent, blocks, lay_out, page_letter
+from spanlab.agents.human.pages.sheets import blocks, lay_out, page_letter
 from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
@@ -404,14 +404,14 @@ class Spoken(AtTheWindow):
     def __init__(self, answer: Any) -> None:
         super().__init__(answer)
         self.heard: list[str] = []
-        self.brought: list[dict[str, Any]] = []
+        self.brought: list[PageContent] = []
 
     def speak(self, language: str) -> None:
         self.heard.append(f"{language} before page {len(self.pages) + 1}")
 
-    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
-        super().page(title, text, footer, **more)
-        self.brought.append(more)
+    def page(self, page: PageContent) -> None:
+        super().page(page)
+        self.brought.append(page)
 
 
 def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path:
     assert agent.heard == ["de before page 1"]
     assert agent.pages[0].startswith("Visuelle serielle Wiedergabe: Sie sehen")
     assert "So antworten Sie\n\nKlicken Sie darauf." in agent.pages[0]
-    assert len(agent.brought[0]["example"]) >= 2
+    assert len(agent.brought[0].example) >= 2
     assert agent.pages[-1].startswith("Vielen Dank")
 
 
@@ -452,11 +452,11 @@ def test_practice_that_is_not_passed_may_stop_the_session(tmp_path: Path) -> Non
 def test_pauses_come_after_so_many_trials_and_tell_how_it_went(tmp_path: Path) -> None:
     agent = Spoken(wrong)
     session = take(tmp_path, easy(tmp_path), agent, plan_session(easy(tmp_path), 1, easy(tmp_path).designs["human"]), design="human")
-    pauses = [(page, more) for page, more in zip(agent.pages, agent.brought, strict=True) if page.startswith("Pause")]
+    pauses = [(page, content) for page, content in zip(agent.pages, agent.brought, strict=True) if page.startswith("Pause")]
     assert [page.split(": ")[1][:24] for page, _ in pauses] == ["2 of 5 trials are done. ", "4 of 5 trials are done. "]
     assert all("0 % of your answers were correct" in page for page, _ in pauses)
-    assert [more["progress"] for _, more in pauses] == [0.4, 0.8]
-    assert all(more["least"] == 3 for _, more in pauses)
+    assert [content.progress for _, content in pauses] == [0.4, 0.8]
+    assert all(content.least == 3 for _, content in pauses)
     events = [event for event in read_events(session.folder) if event["event"] == "break"]
     assert [event["trials_done"] for event in events] == [2, 4]
     assert all(event["for_ms"] >= 0 for event in events)

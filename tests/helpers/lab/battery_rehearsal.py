@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 from virtual_lab import Nothing, VirtualStage, VirtualWindow
 
-from spanlab.agents.base import Option, Response, TrialContext, WindowAgent, WindowEpisode
+from spanlab.agents.base import Option, PageContent, Response, TrialContext, WindowAgent, WindowEpisode
 from spanlab.agents.human import trial_player as player_module
 from spanlab.agents.human.participant import ParticipantEpisode
 from spanlab.agents.human.trial_player import Player
@@ -62,7 +62,7 @@ class Person(WindowAgent):
     def speak(self, language: str) -> None:
         self.language = language
 
-    def page(self, title: str, text: str, footer: str = "", **more: Any) -> None:
+    def page(self, page: PageContent) -> None:
         self.clock.time += 20.0
 
     def choose(self, title: str, text: str, options: Sequence[Option], *, usual: str, clicks: bool = True) -> str:

@@ -21,11 +21,11 @@ from dial_scene import dials
 from image_paradigms import write_faces
 from window_bench import BLANK, CROSS, NINE, Bench, pattern, screenshot, timed
 
-from spanlab.agents import Abandoned
+from spanlab.agents import Abandoned, PageContent
 from spanlab.agents.base import Option, TrialContext
 from spanlab.agents.human import SimulatedParticipant, virtual_screen
 from spanlab.agents.human.input.xtest import InputEvent, XTestInput
-from spanlab.agents.human.pages.sheets import PageContent, lay_out
+from spanlab.agents.human.pages.sheets import lay_out
 from spanlab.agents.interruptions import TrialCut
 from spanlab.core.errors import SpanLabError
 from spanlab.paradigms import Ask, Display, Percept, Truth, compile_trial, load_paradigm
@@ -274,7 +274,7 @@ def pages(bench: Bench) -> Any:
     """A long text on several pages, with a step back; a rest."""
     bench.script = [[(0.5, InputEvent("space"))], [(0.5, InputEvent("left"))], [(0.5, InputEvent(x=5, y=5))]] + [[(0.4, InputEvent("space"))]] * 20
     before = len(bench.told)
-    bench.agent.page("A long text", "\n\n".join(f"# Part {number}\n\n" + "Words and more words. " * 24 for number in range(3)))
+    bench.agent.page(PageContent("\n\n".join(f"# Part {number}\n\n" + "Words and more words. " * 24 for number in range(3)), "A long text"))
     turned = len(bench.told) - before
     bench.script = []
     start = bench.stage.window.now()
