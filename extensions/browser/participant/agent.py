@@ -279,7 +279,7 @@ class BrowserParticipant(WindowAgent):
         self._publish(made.pictures)
         send = self.channel.command if beginning is None else self.channel.again
         command = send("trial", {**message, "canvas_px": made.size_px, **self._manner()})
-        with self.channel.idle():
+        with self.channel.turn.idle():
             made.wait()  # the page fetches what is drawn meanwhile
         return command, made.size_px
 

@@ -70,6 +70,35 @@ class PageEvent:
         return {"event": self.name, "command": self.command, "kind": self.kind, "place": self.place, "body": dict(self.body)}
 
 
+class Turn:
+    """A session's turn to work: a few sessions of a server work at the same time, all others wait, and keep nobody from an acknowledgement.
+
+    Parameters
+    ----------
+    turns : as many as may work at the same time; None where all may
+    """
+
+    def __init__(self, turns: threading.Semaphore | None = None) -> None:
+        self._turns, self._taken = turns, False
+
+    @contextmanager
+    def idle(self) -> Generator[None]:
+        """The session waits, and others work meanwhile."""
+        self.end()
+        try:
+            yield
+        finally:
+            if self._turns is not None:
+                self._turns.acquire()
+                self._taken = True
+
+    def end(self) -> None:
+        """The session does not work any more, or not for now."""
+        if self._turns is not None and self._taken:
+            self._taken = False
+            self._turns.release()
+
+
 class Channel:
     """The line to one page.
 
@@ -80,7 +109,7 @@ class Channel:
     patience_s : for how long a session waits for a page that is gone
     idle_s : for how long it waits for a page that is there and tells nothing; None for ever
     clock : the server's own clock (s), by which events are stamped when they arrive
-    turns : a few sessions of a server work at the same time, once their first page is there; all others wait, and keep nobody from an acknowledgement
+    turns : what :class:`Turn` takes; the session has its first turn when its first page was read
     """
 
     def __init__(
@@ -93,7 +122,7 @@ class Channel:
         turns: threading.Semaphore | None = None,
     ) -> None:
         self.epoch = epoch
-        self._turns, self._has_turn = turns, False
+        self.turn = Turn(turns)
         self.clock = clock
         #: when the event that was waited for last arrived
         self.heard_at = 0.0
@@ -161,27 +190,10 @@ class Channel:
             when the page has been away for too long, or the server stops.
         """
         until = time.monotonic() + seconds
-        with self.idle(), self._changed:
+        with self.turn.idle(), self._changed:
             while (left := until - time.monotonic()) > 0:
                 self._check_present()
                 self._changed.wait(min(left, _LOOK_S))
-
-    @contextmanager
-    def idle(self) -> Generator[None]:
-        """The session waits, and others work meanwhile."""
-        self.end_turn()
-        try:
-            yield
-        finally:
-            if self._turns is not None:
-                self._turns.acquire()
-                self._has_turn = True
-
-    def end_turn(self) -> None:
-        """The session does not work any more, or not for now."""
-        if self._turns is not None and self._has_turn:
-            self._has_turn = False
-            self._turns.release()
 
     def set_aside(self) -> None:
         """Keep what the page has told and no session has come to record, and acknowledge it.
@@ -233,7 +245,7 @@ class Channel:
         PageGone
             when the page has been away for too long, or the server stops.
         """
-        with self.idle(), self._changed:
+        with self.turn.idle(), self._changed:
             while True:
                 if (event := self._events.pop((command, kind, place), None)) is not None:
                     self.heard_at = self._arrived[event.name]

@@ -161,10 +161,10 @@ def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
     thread = threading.Thread(target=works, daemon=True)
     thread.start()
     assert not came.wait(0.2)
-    with first.idle():
+    with first.turn.idle():
         assert came.wait(60)
-        second.end_turn()
-    first.end_turn()
+        second.turn.end()
+    first.turn.end()
     assert turns.acquire(blocking=False)
 
 

@@ -187,7 +187,7 @@ class Visit:
         try:
             self._visit()
         finally:
-            self.channel.end_turn()
+            self.channel.turn.end()
 
     def _visit(self) -> None:
         if self._after is not None:
