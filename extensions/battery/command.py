@@ -29,6 +29,8 @@ def scores_by_person(
     from .composites import add_composite, read_composite
     from .files import gathered, write
 
+    if output is not None and output.suffix.lower() in (".csv", ".tsv", ".xlsx"):
+        raise SpanLabError(f"-o {output} would be a folder: four tables are written, so name their folder, such as -o {output.with_suffix('')}")
     composites = [read_composite(text) for text in composite or ()]
     chosen = [name.strip() for name in correlate.split(",") if name.strip()]
     scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))

@@ -72,3 +72,9 @@ def test_what_is_exported_tells_nobody_and_has_the_same_scores(battery: Path, sc
     assert not any(person in file.read_text(encoding="utf-8") for person in PEOPLE for file in (tmp_path / "shared").iterdir())
     run("export", "scores", battery, tmp_path / "named", "--real-ids")
     assert pd.read_csv(tmp_path / "named" / "scores.csv")["participant"].tolist() == list(PEOPLE)
+
+
+def test_a_table_in_place_of_a_folder_is_refused(battery: Path, run: Run, tmp_path: Path) -> None:
+    status, _, err = run("scores-by-person", str(battery), "-o", str(tmp_path / "scores.csv"))
+    assert (status, list(tmp_path.iterdir())) == (1, [])
+    assert f"name their folder, such as -o {tmp_path / 'scores'}" in err
