@@ -232,7 +232,8 @@ class Exclusions:
 
     Parameters
     ----------
-    rules : a row for each rule (:data:`RULE_COLUMNS`): what it says, units judged, units whose measure is unknown, units, answers and rows left out
+    rules : a row for each rule (:data:`RULE_COLUMNS`): what it says, units judged, units whose measure is unknown, units, answers and rows left out;
+        participants are counted once, in however many paradigms they took part
     units : a row for everything that was left out (:data:`UNIT_COLUMNS`), with the value that decided
     notes : the same in sentences, one a rule
     """
@@ -263,6 +264,7 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
         sessions = OfSessions({}, {})
     table = responses.reset_index(drop=True)
     codes = {level: _codes(table, key) for level, key in _KEYS.items()}
+    persons = _persons(table)
     items = score_table(table.assign(_row=np.arange(len(table))), include_pilot=True).items
     alive, people = np.ones(len(table), bool), _people(table)
     others: Mapping[MeasureName, Callable[[], pd.DataFrame]] = {
@@ -284,10 +286,12 @@ def apply_exclusions(responses: pd.DataFrame, rules: Sequence[Rule], sessions: O
         out = values[_outside(values, rule)]
         gone = alive & np.isin(codes[rule.leave_out], out.index.to_numpy())
         if rule.everywhere:
-            gone = alive & np.isin(_codes(table, _KEYS["participants"][:-1]), np.unique(_codes(table, _KEYS["participants"][:-1])[gone]))
+            gone = alive & np.isin(persons, np.unique(persons[gone]))
         scored = int(gone[counted].sum())
         units.append(_rows_left_out(judged, unit, out, rule, number))
-        summary.append((number, str(rule), len(values), int(values.isna().sum()), len(out), len(counted), scored, int(gone.sum())))
+        whose = persons[judged["_row"].to_numpy()] if rule.leave_out == "participants" else unit
+        numbers = (_distinct(whose, unit, chosen) for chosen in (values.index, values.index[values.isna()], out.index))
+        summary.append((number, str(rule), *numbers, len(counted), scored, int(gone.sum())))
         notes.append(_sentence(rule, number, units[-1], summary[-1]))
         alive &= ~gone
     if rules and not alive.any() and len(table):
@@ -325,6 +329,15 @@ def _codes(table: pd.DataFrame, key: Sequence[str]) -> np.ndarray:
     if not there or not len(table):
         return np.zeros(len(table), int)
     return table.groupby(there, dropna=False, sort=False).ngroup().to_numpy()
+
+
+def _persons(table: pd.DataFrame) -> np.ndarray:
+    """Return a number for each participant, whatever paradigms and settings; a machine with other settings is another one."""
+    key = _KEYS["participants"][:-1]
+    if "participant" not in table.columns or "agent_settings_hash" not in table.columns:
+        return _codes(table, key)
+    named = table["participant"].fillna("").astype(str).ne("")
+    return _codes(table.assign(agent_settings_hash=table["agent_settings_hash"].astype(object).mask(named, "")), key)
 
 
 def _people(table: pd.DataFrame) -> np.ndarray:
@@ -408,6 +421,11 @@ def _scores(rule: Rule) -> Mapping[str, float]:
     return {str(person): float(value) for person, value in values.items()}
 
 
+def _distinct(whose: np.ndarray, unit: np.ndarray, chosen: pd.Index) -> int:
+    """Return how many there are among some units: a participant who took several paradigms is one participant."""
+    return len(np.unique(whose[np.isin(unit, chosen.to_numpy())]))
+
+
 def _rows_left_out(judged: pd.DataFrame, unit: np.ndarray, out: pd.Series, rule: Rule, number: int) -> pd.DataFrame:
     """A row for each unit that is left out."""
     excluded = judged[np.isin(unit, out.index.to_numpy())]
@@ -428,7 +446,8 @@ def _sentence(rule: Rule, number: int, units: pd.DataFrame, row: tuple[Any, ...]
     text = f"Rule {number}, {says}{why}: {left_out:,} of {plural(judged, rule.leave_out[:-1])} left out, {answers:,} of {plural(before, 'answer')}"
     if len(units) and rule.leave_out in ("participants", "sessions"):
         name = "session" if rule.leave_out == "sessions" else "participant"
-        names = [str(row[name] or row["agent"]) for row in units.to_dict("records")]
+        several = name == "participant" and units["paradigm"].nunique() > 1
+        names = [str(row[name] or row["agent"]) + (f" in {row['paradigm']}" if several else "") for row in units.to_dict("records")]
         shown = [f"{name} ({value:.3g})" for name, value in zip(names, units["value"], strict=True)]
         text += f": {listed(shown[:12])}" + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
     if unknown:

@@ -123,6 +123,23 @@ def test_rules_are_applied_in_turn_and_by_paradigm() -> None:
     assert list(report.rules["answers_before"]) == [360, 240]
 
 
+def test_a_participant_of_two_paradigms_is_counted_once_and_goes_everywhere_whatever_the_settings() -> None:
+    """Three people in two paradigms were "6 participants", and somebody who had other settings in the second paradigm stayed there."""
+    paradigms = {"vsr": "one", "sfr": "two"}
+    people = [
+        person(name, share, paradigm=paradigm).assign(agent_settings_hash=settings)
+        for name, share in (("a", 0.0), ("bb", 1.0), ("ccc", 1.0))
+        for paradigm, settings in paradigms.items()
+    ]
+    _, report = left(mixed(*people), rule("participants", "accuracy", below=0.5))
+    assert (report.rules.iloc[0]["judged"], report.rules.iloc[0]["left_out"]) == (3, 1)
+    assert "1 of 3 participants left out, 240 of 720 answers: a in vsr (0) and a in sfr (0)." in report.notes[0].replace(
+        "a in sfr (0) and a in vsr (0)", "a in vsr (0) and a in sfr (0)"
+    )
+    kept, _ = left(mixed(people[0], people[1].assign(correct=True), *people[2:]), rule("participants", "accuracy", below=0.5, everywhere=True))
+    assert set(kept["participant"]) == {"bb", "ccc"}
+
+
 def test_nothing_left_and_nothing_there() -> None:
     kept, report = left(data(), rule("participants", "accuracy", below=2.0))
     assert not len(kept)
