@@ -81,10 +81,11 @@ def plain_outputs(network: Network, pixels: Tensor, task: str) -> Tensor:
 
 def plain_loss(network: Network, training_data: TrainingData) -> Tensor:
     """The sum of the fourteen mean losses."""
-    total = torch.zeros(())
+    total = torch.zeros((), device=training_data.plain[0][0].device)
     for rows, pixels, kind in zip(training_data.rows[0], training_data.plain[0], training_data.losses, strict=True):
-        outputs = plain_outputs(network, pixels, rows.tasks[0])[:, : rows.trained.shape[1]][torch.from_numpy(rows.trained)]
-        total = total + summed(outputs, torch.from_numpy(rows.targets[rows.trained]), kind) / len(outputs)
+        trained, targets = (torch.from_numpy(array).to(pixels.device) for array in (rows.trained, rows.targets[rows.trained]))
+        outputs = plain_outputs(network, pixels, rows.tasks[0])[:, : rows.trained.shape[1]][trained]
+        total = total + summed(outputs, targets, kind) / len(outputs)
     return total
 
 

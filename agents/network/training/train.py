@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import torch
@@ -57,15 +57,26 @@ def train(
     SpanLabError
         for a missing device, a folder that holds another run, an unknown paradigm, a loss that is not finite, or an interruption (the state is then saved).
     """
-    threads, matmul = torch.get_num_threads(), torch.get_float32_matmul_precision()
     folder = Path(out) if out is not None else Path("runs") / config.name
+    threads = torch.get_num_threads()
     try:
         # Before the first weights are drawn: even an orthogonal start is rounded otherwise with another number of threads.
         if config.threads:
             torch.set_num_threads(config.threads)
-        torch.set_float32_matmul_precision("high" if config.precision != "float32" else "highest")
-        with torch.random.fork_rng(), closing(Run(config, folder, resume, progress, command, stop_after)) as run:
+        with products_in(config.precision), torch.random.fork_rng(), closing(Run(config, folder, resume, progress, command, stop_after)) as run:
             return run.go()
     finally:
         torch.set_num_threads(threads)
+
+
+@contextmanager
+def products_in(precision: str) -> Iterator[None]:
+    """Calculate products and convolutions in this precision; torch rounds the inputs of convolutions on a GPU to ten bits unless it is told not to."""
+    matmul, convolutions = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest" if precision == "float32" else "high")
+    torch.backends.cudnn.allow_tf32 = precision != "float32"
+    try:
+        yield
+    finally:
         torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = convolutions
