@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -173,8 +174,19 @@ def _groups(lengths: np.ndarray, grouped: bool) -> list[tuple[int, int, int]]:
 Made = TypeVar("Made")
 
 
-def _nothing(*arguments: Any) -> None:
-    """Do nothing: a process begins so when there is nothing to prepare."""
+def process_pool(count: int, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()) -> ProcessPoolExecutor:
+    """Processes that each begin with ``prepare`` (a function that can be sent to them) and end with this one.
+
+    Ctrl-C in a terminal goes to all processes of a program. This one decides what is done then; a helper that it ended while it waits for work
+    would keep the lock of the queue, and this one would wait for it for ever.
+    """
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin_process, initargs=(prepare, arguments))
+
+
+def _begin_process(prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if prepare is not None:
+        prepare(*arguments)
 
 
 class Ahead(Generic[Made]):
@@ -190,11 +202,7 @@ class Ahead(Generic[Made]):
     def __init__(self, make: Callable[[int], Made], processes: int = 0, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()) -> None:
         self._make = make
         self._ahead = max(1, processes) + 1
-        self._pool: Executor = (
-            ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=prepare or _nothing, initargs=arguments)
-            if processes
-            else ThreadPoolExecutor(1, thread_name_prefix="batches")
-        )
+        self._pool: Executor = process_pool(processes, prepare, arguments) if processes else ThreadPoolExecutor(1, thread_name_prefix="batches")
         self._waiting: dict[int, Future[Made]] = {}
 
     def get(self, step: int, end: int) -> Made:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from ....core.errors import SpanLabError
 from ....paradigms import Paradigm, load_paradigm, plan_dataset, random_vectors, read_vectors, with_streams
 from ..settings import Task, heads_of, reading, task_seen_in
 from ..training.config import TaskConfig, TrainingConfig
-from .batches import TrainingBatch, assemble
+from .batches import TrainingBatch, assemble, process_pool
 from .data import Compiled, Pool, Split, compile_all, indices_at, pool_of, rows_of, task_of, view_of
 from .frames import NetworkFrames
 from .words import Store, WordStore
@@ -171,7 +169,7 @@ class TrainingData:
             for split, _, paradigm, factors, size in work:
                 yield compile_all(paradigm, self._store(paradigm), plan_dataset(paradigm, config.seed, split, size, factors), config.generator, advance)
             return
-        with ProcessPoolExecutor(config.workers, get_context("spawn"), begin_process, (config,)) as processes:
+        with process_pool(config.workers, begin_process, (config,)) as processes:
             pieces = [
                 [processes.submit(compile_piece, split, number, start, min(_CHUNK, size - start)) for start in range(0, size, _CHUNK)]
                 for split, number, _, _, size in work

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,9 +21,12 @@ from ..speedups.sight import see_frames, see_patches
 from .config import PlateauConfig, RateConfig
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A batch as tensors on the device where it is worked on; see :class:`.batches.Batch`. ``wanted`` has for each part (task, places, targets, weights)."""
+class Loaded(NamedTuple):
+    """A batch as tensors on the device where it is worked on; see :class:`.batches.TrainingBatch`.
+
+    ``wanted`` has for each part (task, places, targets, weights). It is a tuple because Fabric, in mixed precision, goes through what a module is called
+    with, and refuses frozen classes.
+    """
 
     frames: Tensor
     patches: Patches | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 import sys
 import types
 from pathlib import Path
@@ -17,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from spanlab.agents.network import NetworkAgent, TrainingConfig, read_config  # noqa: E402
 from spanlab.agents.network.checkpoints_io import checkpoint  # noqa: E402
-from spanlab.agents.network.inputs.batches import assemble  # noqa: E402
+from spanlab.agents.network.inputs.batches import Ahead, assemble  # noqa: E402
 from spanlab.agents.network.inputs.data import Pool, indices_at, make_pool  # noqa: E402
 from spanlab.agents.network.inputs.frames import NetworkFrames  # noqa: E402
 from spanlab.agents.network.inputs.training_data import TrainingData  # noqa: E402
@@ -379,6 +380,25 @@ def test_training_in_single_precision_does_not_round_convolutions(tmp_path: Path
     monkeypatch.setattr(Run, "go", lambda self: seen.append(torch.backends.cudnn.allow_tf32))
     train(config(), out=tmp_path / "run", progress=False)
     assert seen == [False]
+
+
+def test_a_batch_goes_through_fabric_in_mixed_precision(spans: tuple[Pool, Any]) -> None:
+    """Fabric goes through what a module is called with then; on a GPU this is what ``precision: bf16`` does."""
+    fabric = pytest.importorskip("lightning_fabric").Fabric(accelerator="cpu", devices=1, precision="bf16-mixed")
+    pool, network = spans
+    batch = load(assemble([(0, pool.take(np.arange(8)), pool.store.frames())]), torch.device("cpu"))
+    whole = JointLoss(network, ["classes"], [1.0])(batch)[0].detach()
+    with torch.backends.mkldnn.flags(enabled=False):  # it has no such LSTM on every processor
+        mixed = fabric.setup(JointLoss(network, ["classes"], [1.0]))(batch)[0].detach()
+    assert mixed != whole
+    torch.testing.assert_close(mixed, whole, rtol=0.02, atol=0)
+
+
+def test_ctrl_c_is_left_to_the_process_that_trains() -> None:
+    """It goes to all processes of a program; a helper that it ended while it waited for work would keep this one waiting for ever."""
+    with Ahead(signal.getsignal, processes=1) as handlers:
+        assert handlers.get(signal.SIGINT, signal.SIGINT + 1) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
 def test_curves_for_tensorboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
