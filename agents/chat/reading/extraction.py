@@ -25,7 +25,7 @@ from .stated import as_stated, json_answer, json_object, unfinished, unnumbered
 How = Literal["exact", "first_character", "tolerant", "constrained", "model", "unread"]
 
 #: The version of this reading, which is in the record. It is raised with whatever changes what is read in any reply.
-READER = 1
+READER = 2
 #: Of a longer reply only the end is read where the answer stands, and nothing where nothing but an answer was asked for.
 LONGEST = 20_000
 #: Where reasoning begins and ends in a reply, as models and servers mark it.
@@ -55,6 +55,8 @@ _SENTENCE = re.compile(r"[\n.!?;]")
 _HEADING = re.compile(r"[ #*_]*(?:the |my |final ){0,2}(?:answer|response)[ *_:]*|```\w*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;] (?:(?:so|thus|hence|therefore),? )?|,? (?:so|thus|hence|therefore),? ", re.IGNORECASE)
 _CONCLUSION = re.compile(r"(?:\A|(?<=[.;,] ))(?:therefore|thus|hence|so|in conclusion|conclusion)(?![^\W_])", re.IGNORECASE)
+#: A last line after reasons that announces more of them.
+_GOES_ON = re.compile(r"\A\W*(?:so |now )?(?:i (?:will |'ll )?(?:now |then )|let me |let's |next,? i )", re.IGNORECASE)
 #: How far back it is looked whether an announcement is denied, how many heads of a line may be the answer, and in how many words there are no reasons.
 _BACK, _HEADS, _FEW = 80, 20, 3
 
@@ -248,7 +250,8 @@ def _stated(kind: ResponseKind, text: str, reasoning: str) -> str | None:
     lines = (unnumbered(text) if kind.written_answers() else text).rstrip().split("\n")
     at = -1 if reasoning == "before" else next((number for number, line in enumerate(lines) if line.strip()), 0)
     line = lines[at]
-    if reasoning == "before" and unfinished(line, kind.written_answers()) != line:
+    goes_on = unfinished(line, kind.written_answers()) != line or (_GOES_ON.match(line) and not re.search(r"\d", line))
+    if reasoning == "before" and goes_on:
         return None
     lines[at] = as_stated(line, kind)
     return None if line.strip() and not lines[at].strip() else "\n".join(lines)

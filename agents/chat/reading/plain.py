@@ -93,6 +93,8 @@ _IDIOMS: dict[str, tuple[str, str]] = {
         r"(?:,? (?:let|now|after|before|away|so|then|here|i)\b|!? ?,)",
     ),
     "left": (r"\b(?:nothing|something|anything|what(?:'s| is| was)|have|has|had)(?: \w+)? ", r"(?= (?:of|to|for|behind|over|out)\b)"),
+    "true": (r"", r"(?= that\b)"),
+    "blue": (r"\bfeel(?:s|ing)? ", ""),
     "same": (r"", _NOUN),
     "different": (r"", _NOUN),
 }

@@ -39,8 +39,29 @@ _NUMBERED = re.compile(r"^ *(\d{1,2})[.)] +(?=[A-Za-z])", re.MULTILINE)
 _MEANT = re.compile(r"\A\W*(?:i (?:meant|mean)|sorry,? i (?:meant|mean)|sorry,? i made a mistake[:,.]?|correction)[ :,]+", re.IGNORECASE)
 _CONTRAST = re.compile(r"(?:,|;)? (?:and )?not (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?=\W*(?:\Z|[.,;]))", re.IGNORECASE)
 _NOT_BUT = re.compile(
-    r"\bnot (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the |position |place |option )?)", re.IGNORECASE
+    r"\bnot (?:at |in )?(?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the |position |place |option )?)", re.IGNORECASE
 )
+#: Answers in other words, where a reply is nothing else; and a yes or no before more.
+_IN_OTHER_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("ja", "oui", "sí", "yep", "yeah", "yup", "是", "是的", "对"), "yes"),
+    **dict.fromkeys(("nein", "non", "nope", "nah", "不", "不是", "否"), "no"),
+    **dict.fromkeys(("gleich", "identisch", "identique", "identiques", "iguales", "igual", "相同"), "same"),
+    **dict.fromkeys(("verschieden", "unterschiedlich", "différent", "différents", "diferente", "diferentes", "不同"), "different"),
+    **dict.fromkeys(("wahr", "richtig", "vrai", "verdadero"), "true"),
+    **dict.fromkeys(("falsch", "faux", "falso"), "false"),
+    **dict.fromkeys(("rot", "rouge", "rojo", "红色"), "red"),
+    **dict.fromkeys(("blau", "bleu", "azul", "蓝色"), "blue"),
+    **dict.fromkeys(("links", "gauche", "izquierda"), "left"),
+    **dict.fromkeys(("rechts", "droite", "derecha"), "right"),
+    **dict.fromkeys(("symmetrisch", "symétrique", "simétrico", "simétrica", "对称"), "symmetric"),
+    **dict.fromkeys(("asymmetrisch", "asymétrique", "asimétrico", "asimétrica", "不对称"), "asymmetric"),
+}
+_DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_DIGIT_ALONE = re.compile(rf"(?:(?:position|place|option|number|pattern) )?({'|'.join(_DIGITS)})", re.IGNORECASE)
+_REASON = re.compile(r",? (?:because|since)\b[^.!?\n]*", re.IGNORECASE)
+_WITHOUT = re.compile(r", not \d+\b")
+_THOUGHT = re.compile(r"\bi (?:first|initially) (?:thought|said) [^.,;\n]*,? but (?:now )?(?:it is|it's|i think)(?= )", re.IGNORECASE)
+_GIVES = re.compile(r"\b(?:gives?|yields?|becomes?|is|ergibt|donne|da)\b:?(?=[\s*]*[A-Z0-9])")
 #: Talk about the task instead of an answer.
 _TALK = re.compile(
     r"\b(?:problem|worry|worries|no need|no idea|no information|not sure|i understand|understood|ready|let's|let us|let me know|of course|go ahead|continue|"
@@ -70,6 +91,9 @@ _OPPOSITES: Mapping[frozenset[str], tuple[tuple[str, str], ...]] = {
         (rf"\b(?:\w+ )?{_NOT} (?:different|differ|changed?)\b|\bnothing (?:has |was )?(?:changed|different)\b|\bno (?:changes?|differences?)\b", "same"),
         (r"\b(?:exactly |completely )?(?:identical|alike)\b", "same"),
         (r"\bdiffers?\b", "different"),
+        (r"\b(?:nicht|no son|no es|pas) (?:identisch|iguale?s?|identiques?|idénticos?)\b", "different"),
+        (r"\b(?:différente?s?|diferentes?|unterschiedlich|verschieden)\b", "different"),
+        (r"\b(?:identisch|iguales|identiques|idénticos)\b", "same"),
     ),
     frozenset({"symmetric", "asymmetric"}): (
         (rf"\b(?:is|are|was)?(?: )?{_NOT} symmetric(?:al)?\b|\bnot (?:a )?mirror (?:image|symmetric)\b", "asymmetric"),
@@ -115,12 +139,12 @@ _OF_ITEMS = re.compile(
 
 def as_stated(text: str, kind: ResponseKind) -> str:
     """A reply in the words of the question, without what takes itself back and without talk about the task."""
-    text = _corrected(unnumbered(text) if kind.written_answers() else text)
+    text = _THOUGHT.sub("", _corrected(unnumbered(text) if kind.written_answers() else text))
     text = unfinished(text, kind.written_answers())
     if isinstance(kind, SerialOrder):
         return _sequence(text, kind)
     if isinstance(kind, Continuous):
-        return _SEVERAL.sub(" ", _COUNT.sub(" ", _WHERE.sub(" ", _INTERJECTION.sub("", text))))
+        return _SEVERAL.sub(" ", _COUNT.sub(" ", _WHERE.sub(" ", _INTERJECTION.sub("", _without_denied(text, r"\d+")))))
     if isinstance(kind, TypedText):
         bare = text.strip(" .*`\"'")
         joined = re.fullmatch(r"\d(?:[ ,\-]+\d)+", bare)
@@ -128,10 +152,14 @@ def as_stated(text: str, kind: ResponseKind) -> str:
     labels = kind.written_answers()
     if not labels:
         return text
+    bare = text.strip(" \n.!*`\"'。").casefold()
     if isinstance(kind, Rating):
-        return _COUNT.sub(" ", text)
+        return next((str(point) for point, words in kind.labels if words.casefold() == bare), _COUNT.sub(" ", text))
     if all(label.isdigit() for label in labels):
-        return _position(text)
+        digit = _DIGIT_ALONE.fullmatch(bare)
+        return str(_DIGITS.index(digit[1]) + 1) if digit else _position(text)
+    if (word := _IN_OTHER_WORDS.get(bare)) in labels:
+        return str(word)
     return _label(text, labels)
 
 
@@ -156,10 +184,15 @@ def unnumbered(text: str) -> str:
     return _NUMBERED.sub("", text) if len(numbers) > 1 and numbers == [str(at) for at in range(1, len(numbers) + 1)] else text
 
 
+def _without_denied(text: str, label: str) -> str:
+    """A text without an answer that is denied to be replaced by another: "not 5 but 2"."""
+    return re.sub(_NOT_BUT.pattern.replace("{label}", label), "", text, flags=re.IGNORECASE)
+
+
 def _position(text: str) -> str:
     text = _COUNT.sub(" ", _SEVERAL.sub(" ", _CALLED.sub("", text)))
     text = re.sub(_CONTRAST.pattern.replace("{label}", r"\d+"), "", text, flags=re.IGNORECASE)
-    text = re.sub(_NOT_BUT.pattern.replace("{label}", r"\d+"), "", text, flags=re.IGNORECASE)
+    text = _without_denied(text, r"\d+")
     return _HEDGE.sub("", _INTERJECTION.sub("", text)) if re.fullmatch(r"\W*\d+\W*", _HEDGE.sub("", text)) else _INTERJECTION.sub("", text)
 
 
@@ -195,11 +228,13 @@ def _label(text: str, labels: tuple[str, ...]) -> str:
         ]
     text = "".join(kept)
     if lowered == {"left", "right"}:
-        text = re.sub(_NOT_BUT.pattern.replace("{label}", "(?:left|right)"), "", text, flags=re.IGNORECASE)
+        text = _without_denied(text, "(?:left|right)")
     return text
 
 
 def _in_words(sentence: str, words: tuple[tuple[str, str], ...]) -> str:
+    """A sentence in which each answer stands in the word of the question, without a yes or no before it and without reasons behind it."""
+    sentence = _WITHOUT.sub("", _REASON.sub("", _INTERJECTION.sub("", sentence)))
     for pattern, label in words:
         sentence = re.sub(pattern, f" {label} " if label.strip() else label, sentence, flags=re.IGNORECASE)
     return sentence
@@ -207,6 +242,9 @@ def _in_words(sentence: str, words: tuple[tuple[str, str], ...]) -> str:
 
 def _yes_or_no(text: str, concluded: re.Pattern[str]) -> str:
     """The word with which a reply begins where a statement about the question follows, or with which it ends as a conclusion."""
+    first = re.match(r"\W*([^\W\d_]+)\s*[,.!:。,—–]", text)
+    if first is not None and (word := _IN_OTHER_WORDS.get(first[1].casefold())) in ("yes", "no"):
+        text = f"{word}. {text[first.end() :]}"
     kept = "".join(sentence for sentence in _SENTENCE.findall(text) if not sentence.strip().endswith("?"))
     head = re.match(r"\W*(yes|no)\b(?=\W*(?:[,.!:;\n—–-]|\Z))", kept, re.IGNORECASE)
     end = concluded.search(kept.rstrip())
@@ -239,6 +277,7 @@ def _sequence(text: str, kind: SerialOrder) -> str:
     reversed_at = [match.end() for match in _BACKWARDS.finditer(text)]
     if reversed_at and re.search(r"\w", text[reversed_at[-1] :]):
         text = text[reversed_at[-1] :]
+        text = text[gives.end() :] if (gives := _GIVES.search(text)) else text
     return _OF_ITEMS.sub(" ", text)
 
 

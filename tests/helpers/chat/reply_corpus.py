@@ -51,7 +51,11 @@ class Judged:
     @property
     def false_accept(self) -> bool:
         """Whether something was read that is not the answer."""
-        return self.read is not None and self.read != self.answer
+        return self.read is not None and self._in_any_order(self.read) != self._in_any_order(self.answer)
+
+    def _in_any_order(self, answer: str | None) -> object:
+        """Cells are answered in any order."""
+        return sorted(answer.split("; ")) if answer is not None and self.kind.startswith("cells") else answer
 
     @property
     def false_reject(self) -> bool:
@@ -60,7 +64,7 @@ class Judged:
 
 
 def judged(half: str) -> list[Judged]:
-    """What the tolerant rule reads in a part of the replies: ``worked_on``, ``held_out`` (looked at since) or ``unseen``."""
+    """What the tolerant rule reads in a part of the replies: ``worked_on``, ``held_out`` and ``unseen`` (looked at since), ``fresh`` or ``fresh_second``."""
     found = []
     for line in (FOLDER / f"{half}.jsonl").read_text("utf-8").splitlines():
         kind, reasoning, answer, text = json.loads(line)
