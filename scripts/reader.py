@@ -1,7 +1,7 @@
-"""Count the mistakes of the reader of replies on one half of the corpus: ``python scripts/reader.py unseen``. It prints counts and no reply.
+"""Count the mistakes of the reader of replies on one set of the corpus: ``python scripts/reader.py fresh_second``. It prints counts and no reply.
 
-The half ``unseen`` was written from the questions alone, before anybody looked at the reader, and is for one evaluation of each version of it. Limits are
-exact one-sided ones (Clopper and Pearson, 1934, Biometrika 26, 404-413) at 95 %.
+The sets ``unseen``, ``fresh`` and ``fresh_second`` were written from the questions alone, each before its author looked at the reader, and each was evaluated
+once. Limits are exact one-sided ones (Clopper and Pearson, 1934, Biometrika 26, 404-413) at 95 %.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ _NUMBERED = re.compile(r"^ *(\d{1,2})[.)] +(?=[A-Za-z])", re.MULTILINE)
 _MEANT = re.compile(r"\A\W*(?:i (?:meant|mean)|sorry,? i (?:meant|mean)|sorry,? i made a mistake[:,.]?|correction)[ :,]+", re.IGNORECASE)
 _CONTRAST = re.compile(r"(?:,|;)? (?:and )?not (?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?=\W*(?:\Z|[.,;]))", re.IGNORECASE)
 _NOT_BUT = re.compile(
-    r"\bnot (?:at |in )?(?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the |position |place |option )?)", re.IGNORECASE
+    r"\bnot (?:at |in )?(?:the )?(?:position |place |option )?[*\"']*{label}[*\"']*(?: one)?(?:,|;)? (?:but )?(?=(?:the |position |place |option )?)",
+    re.IGNORECASE,
 )
 #: Answers in other words, where a reply is nothing else; and a yes or no before more.
 _IN_OTHER_WORDS: Mapping[str, str] = {
@@ -57,7 +58,7 @@ _IN_OTHER_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("asymmetrisch", "asymétrique", "asimétrico", "asimétrica", "不对称"), "asymmetric"),
 }
 _DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_DIGIT_ALONE = re.compile(rf"(?:(?:position|place|option|number|pattern) )?({'|'.join(_DIGITS)})", re.IGNORECASE)
+_DIGIT_ALONE = re.compile(rf"(?:position|place|option|number|pattern) ({'|'.join(_DIGITS)})", re.IGNORECASE)
 _REASON = re.compile(r",? (?:because|since)\b[^.!?\n]*", re.IGNORECASE)
 _WITHOUT = re.compile(r", not \d+\b")
 _THOUGHT = re.compile(r"\bi (?:first|initially) (?:thought|said) [^.,;\n]*,? but (?:now )?(?:it is|it's|i think)(?= )", re.IGNORECASE)

@@ -13,7 +13,7 @@ from spanlab.agents.chat.reading.extraction import split_reasoning
 from spanlab.paradigms.responses import RESPONSES
 
 
-@pytest.mark.parametrize("half", ["worked_on", "held_out"])
+@pytest.mark.parametrize("half", ["worked_on", "held_out", "fresh", "fresh_second"])
 def test_few_replies_are_read_as_what_they_do_not_say_and_few_answers_are_missed(half: str) -> None:
     found = judged(half)
     assert sum(one.false_accept for one in found) <= 0.02 * len(found), told(found)
