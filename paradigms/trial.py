@@ -112,6 +112,24 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """The reason why an answer is right, for worked examples alone.
+
+    Parameters
+    ----------
+    text : in words, by language
+    frames : areas of the canvas that it is about, each as (x0, y0, x1, y1)
+    """
+
+    text: Prompt | None = None
+    frames: tuple[tuple[float, float, float, float], ...] = ()
+
+
+#: where the file gives none
+NO_REASON = Reason()
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question: which answers are possible and when the window for them closes.
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,19 +22,23 @@ from PIL import Image
 from typing_extensions import override
 
 from spanlab.agents.base import PageContent, Response, TrialContext, WindowAgent, WindowEpisode
-from spanlab.agents.human.display.lettering import TextBlock, set_text
+from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.display.theme import STANDARD
-from spanlab.agents.human.pages.pictured import Strip
+from spanlab.agents.human.input.answering import AnswerSheet
 from spanlab.agents.human.pages.sheets import PageSheet, lay_out
+from spanlab.agents.human.stage import letter_beside
 from spanlab.core.agent_kinds import PARTICIPANT, AgentKind
-from spanlab.paradigms import AnswerKeys, Percept, Truth, list_paradigms, load_paradigm, plan_session
+from spanlab.paradigms import AnswerKeys, Ask, Percept, Truth, list_paradigms, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.preview.example import ExampleDisplay
 from spanlab.sessions import Request, Runner, begin
+from spanlab.stimuli import Stimulus
+from spanlab.stimuli.render.pixels import picture
 
 SIZES = ((1280, 1024), (1920, 1080), (1024, 768))
 #: Letters are as high as those of the window: half a degree at 57 cm on a screen of 53 cm.
 _LINES = 48
+#: Width of the canvas of a question, as a share of the height of the window: nearly the largest that there may be.
+_CANVAS = 0.68
 
 
 class Reader(WindowAgent):
@@ -42,7 +49,7 @@ class Reader(WindowAgent):
     def __init__(self, language: str) -> None:
         self.name = "participant"
         self.language = language
-        self.pages: list[tuple[str, PageContent]] = []
+        self.pages: list[tuple[str, PageContent | AskedDisplay]] = []
         self.random = np.random.RandomState(3)
         self.keys = AnswerKeys()
 
@@ -60,7 +67,7 @@ class Reader(WindowAgent):
 
 
 class Guess(WindowEpisode):
-    """A trial of a participant who guesses; each question is kept once, with its words and the way to answer."""
+    """A trial of a participant who guesses; each question is kept once, as it is asked."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -70,16 +77,46 @@ class Guess(WindowEpisode):
         if percept.ask is None:
             return None
         reader, ask = self._reader, percept.ask
-        prompt = "" if ask.prompt is None else ask.prompt.text_in(reader.language)
-        kind = ask.kind.with_keys(reader.keys)
-        display = ExampleDisplay(percept.displays[0].stimulus, kind)
-        page = PageContent(prompt, f"[{percept.phase}]", " ", (display,), kind.legend("participant", reader.language))
-        if all(page != kept for _, kept in reader.pages):
-            reader.pages.append((f"question-{percept.phase}", page))
+        asked = AskedDisplay(replace(ask, kind=ask.kind.with_keys(reader.keys)), percept.displays[0].stimulus)
+        if all(asked != kept for _, kept in reader.pages):
+            reader.pages.append((f"question-{percept.phase}", asked))
         return Response(ask.kind.guess(reader.random), 500.0)
 
 
-def pages_of(name: str, language: str) -> list[tuple[str, PageContent]]:
+@dataclass(frozen=True, slots=True)
+class AskedDisplay:
+    """A display with its question."""
+
+    ask: Ask
+    stimulus: Stimulus
+
+
+class PastedPictures:
+    """Pictures that are pasted on an image, in place of those in a window."""
+
+    def __init__(self, image: Image.Image) -> None:
+        self._image = image
+
+    def put(self, key: object, make: Callable[[], Image.Image], smooth: bool = False) -> Image.Image:
+        """The picture that ``make()`` draws."""
+        return make()
+
+    def once(self, image: Image.Image, smooth: bool = False) -> Image.Image:
+        """A picture as it is."""
+        return image
+
+    def sparse(self, key: object, make: Callable[[], Image.Image]) -> Callable[[], None]:
+        """Return a function that draws a picture in the middle."""
+        return lambda: self.draw(make(), 0, 0)
+
+    def draw(self, picture: Image.Image, x: float, y: float, turned: float = 0.0) -> None:
+        """Paste a picture with its middle at (x, y), in pixels from the middle of the image (y up)."""
+        turned_picture = picture.rotate(-turned) if turned else picture
+        at = round(self._image.width / 2 + x - turned_picture.width / 2), round(self._image.height / 2 - y - turned_picture.height / 2)
+        self._image.paste(turned_picture, at, turned_picture if turned_picture.mode == "RGBA" else None)
+
+
+def pages_of(name: str, language: str) -> list[tuple[str, PageContent | AskedDisplay]]:
     """Return the pages of a session with one trial, each with a name."""
     paradigm, reader = load_paradigm(name), Reader(language)
     with tempfile.TemporaryDirectory() as folder:
@@ -93,25 +130,20 @@ def pages_of(name: str, language: str) -> list[tuple[str, PageContent]]:
 def drawn(sheet: PageSheet, size: tuple[int, int]) -> Image.Image:
     """Return a sheet as the window shows it."""
     image = Image.new("RGB", size, STANDARD.background)
-    for picture, y in ((sheet.body, sheet.y), (sheet.footer, sheet.footer_y)):
-        if picture is not None:
-            image.paste(picture, ((size[0] - picture.width) // 2, size[1] // 2 - y - picture.height // 2))
+    for part, y in ((sheet.body, sheet.y), (sheet.footer, sheet.footer_y)):
+        if part is not None:
+            image.paste(part, ((size[0] - part.width) // 2, size[1] // 2 - y - part.height // 2))
     return image
 
 
-def asked(page: PageContent, language: str, size: tuple[int, int], letter: int) -> Image.Image:
-    """Return a display with its question above it and the way to answer below it."""
+def asked(question: AskedDisplay, language: str, size: tuple[int, int], letter: int) -> Image.Image:
+    """Return a display with its question, and everything around it to answer with, as the window shows it before the first press."""
     image = Image.new("RGB", size, STANDARD.background)
-    room = size[0] - 4 * letter
-    words = set_text((TextBlock(page.text or page.title, round(1.1 * letter), weight="semibold"),), room)
-    legend = set_text((TextBlock(page.after, letter, STANDARD.muted),), room)
-    strip = Strip.within(page.example, (size[0], round(size[1] * 0.7)), letter * 4)
-    canvas = None if strip is None else strip.draw(page.example, language)
-    height = words.height + legend.height + (canvas.height if canvas is not None else 0)
-    top = (size[1] - height) // 2
-    for picture in filter(None, (words, canvas, legend)):
-        image.paste(picture, ((size[0] - picture.width) // 2, top))
-        top += picture.height
+    canvas = round(size[1] * _CANVAS) // 2 * 2
+    image.paste(picture(question.stimulus.scene(), canvas), ((size[0] - canvas) // 2, (size[1] - canvas) // 2))
+    view = SurfaceView(SimpleNamespace(size=size), PastedPictures(image), canvas, letter_beside(letter, size[1], canvas))  # type: ignore[arg-type]
+    view.language = language
+    view.draw(AnswerSheet(question.ask, 0.0), 1, (-size[0], -size[1]), 0.0)
     return image
 
 
@@ -126,12 +158,12 @@ def write(name: str, language: str, sizes: tuple[tuple[int, int], ...], out: Pat
         for title, page in pages:
             pictures = (
                 [asked(page, language, size, letter)]
-                if title.startswith("question-")
+                if isinstance(page, AskedDisplay)
                 else [drawn(sheet, size) for sheet in lay_out(page, language, size, letter)]
             )
-            for picture in pictures:
+            for image in pictures:
                 number += 1
-                picture.save(folder / f"{number:02}-{re.sub(r'[^A-Za-z0-9]+', '-', title).strip('-').lower()}.png")
+                image.save(folder / f"{number:02}-{re.sub(r'[^A-Za-z0-9]+', '-', title).strip('-').lower()}.png")
         count += number
     return count
 

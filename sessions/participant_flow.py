@@ -11,7 +11,7 @@ from ..agents.base import Option, PageContent, WindowAgent
 from ..core.locale import sentence
 from ..paradigms import PlannedTrial, Trial
 from ..paradigms.compile import resolve_levels
-from ..paradigms.preview.example import example_displays
+from ..paradigms.preview.example import example_displays, worked_answers
 from ..paradigms.translation import translated
 from .before_trials import NotPassedError, Scores, Take, items_of, practise
 from .practice_feedback import feedback_on
@@ -72,7 +72,7 @@ class ParticipantFlow:
                 )
                 for display in example_displays(paradigm, self._language, levels, self._session.info["generator"], self._session.levels_in_use)
             ]
-            worked = dict.fromkeys(question.describe(self._language) for display in pictured for question in display.questions)
+            worked = worked_answers(pictured, self._language)
             legends = self._legends(instructions, planned)
             # every question says below it how it is answered; here nobody would know which of them is meant
             after = [] if self._questions and len(legends) > 1 else [*worked, f"# {self._text('how')}", *legends]
@@ -89,19 +89,23 @@ class ParticipantFlow:
         return self._session.paradigm.instructions_in(self._language, levels, for_people=True)
 
     def _legends(self, instructions: str, planned: PlannedTrial) -> list[str]:
-        """Return the legends of all conditions with these instructions."""
+        """Return the legends of all conditions with these instructions, and whether answers can be changed: once, where that is the same for all of them."""
         alike: dict[str, PlannedTrial] = {}  # the first of each condition: it was compiled before the session began
         for other in (*self._session.stairs, *self._session.plan, planned):
             if self._instructions(other) == instructions:
                 alike.setdefault(repr(other.levels), other)
         asks = [step.percept.ask for other in alike.values() for step in self._compiled(other).steps if step.percept.ask is not None]
-        legends: dict[str, str] = {}  # each with the first question that it is for
+        legends: dict[str, tuple[str, str]] = {}  # each with the first question that it is for
         for ask in asks:
-            legend = ask.kind.with_keys(self._session.answer_keys).legend("participant", self._language)
-            legends.setdefault(legend, "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} ")
+            kind = ask.kind.with_keys(self._session.answer_keys)
+            question = "" if ask.prompt is None else f"{ask.prompt.text_in(self._language)} "
+            legends.setdefault(kind.legend("participant", self._language), (question, kind.finality(ask.counts, self._language)))
         example = self._session.paradigm.example
         named = len(legends) > 1 and not self._questions and (example is None or example.show)
-        return [f"{question if named else ''}{legend}" for legend, question in legends.items()]
+        finalities = [finality for _, finality in legends.values()]
+        once = len(legends) > 1 and len(set(finalities)) == 1
+        lines = [f"{question if named else ''}{legend} {'' if once else finality}".rstrip() for legend, (question, finality) in legends.items()]
+        return [*lines, finalities[0]] if once and finalities[0] else lines
 
     async def practise(self, take: Take, earlier: Mapping[str, Sequence[Mapping[str, Any]]], decided: Sequence[str] = ()) -> None:
         """Run rounds of practice until the criterion is reached or the rounds are used up; then the assistant decides, if the paradigm would stop the session.

@@ -41,7 +41,8 @@ def feedback_on(steps: Sequence[Step], judged: Sequence[Scores], language: str, 
                 sentence("session.decided", language, right=sum(apart), all=len(apart)),
             )
         )
-    told: list[str] = [total]
+    dials = [one for one in stored if one[0].percept.ask is not None and one[0].percept.ask.kind.surface().dial is not None]
+    told: list[str] = [_distances([scores for _, scores in dials], language) if len(dials) == len(stored) else total]
     pictures: list[ExampleDisplay] = []
     for step, scores in stored:
         assert step.percept.ask is not None
@@ -97,11 +98,40 @@ def _item(kind: ResponseKind, score: Mapping[str, Any], language: str) -> str:
 
 
 def _marked(step: Step, kind: ResponseKind, scores: Scores) -> list[ExampleDisplay]:
-    """Which of several marks without an order were right; what is missing is not told."""
-    if not kind.surface().several or kind.surface().ordered is not None:
+    """Marks without an order: which of several were right, and what was missed; or the one on a dial, beside the right one."""
+    surface, answer = kind.surface(), step.truth.answer
+    if surface.dial is not None and answer is not None:
+        marks = tuple(OwnMark(score["answer"], "right" if score["correct"] else "wrong") for score in scores if score["answer"] is not None)
+        right = ExampleDisplay(_board(step), kind, questions=(WorkedQuestion(kind, answer),))
+        return [*([ExampleDisplay(_board(step), kind, marks=marks)] if marks else []), right]
+    if not surface.several or surface.ordered is not None:
         return []
-    marks = tuple(OwnMark(score["answer"], "right" if score["correct"] else "wrong") for score in scores if score["answer"] is not None)
+    marks = tuple(_own(score) for score in scores)
     return [ExampleDisplay(_board(step), kind, marks=marks)] if marks else []
+
+
+def _own(score: Mapping[str, Any]) -> OwnMark:
+    """Return a mark without an order, or the place that should have been marked."""
+    if score["answer"] is None:
+        return OwnMark(score["correct_answer"], "missed")
+    return OwnMark(score["answer"], "right" if score["correct"] else "wrong")
+
+
+def _distances(judged: Sequence[Scores], language: str) -> str:
+    """How far each answer on a dial was from the right one: nothing is called right that may be off by as much as the paradigm tolerates."""
+    if len(judged) == 1:
+        return _distance(judged[0], language)
+    return " · ".join(_distance(scores, language, number) for number, scores in enumerate(judged, start=1))
+
+
+def _distance(scores: Scores, language: str, number: int | None = None) -> str:
+    error, of_several = scores[0]["error"], "" if number is None else "_number"
+    if error is None:
+        return sentence("session.answer_wrong", language, n=number) if number is not None else result_of([scores], language)
+    n = "" if number is None else number
+    if error == 0:
+        return sentence(f"session.own_exact{of_several}", language, n=n)
+    return sentence(f"session.own_off{of_several}", language, off=f"{abs(error):g}°", n=n)
 
 
 def _board(step: Step) -> Stimulus:

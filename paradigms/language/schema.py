@@ -86,7 +86,10 @@ class Example(_FileModel):
         default=True,
         description="whether there is an example",
     )
-    each: Annotated[int, Field(ge=1, le=6)] = Field(default=2, description="largest number of displays of a phase in the example")
+    each: Annotated[int, Field(ge=1, le=6)] | None = Field(
+        default=None,
+        description="largest number of displays of a phase in the example; all of the trial when not given, where there are not too many of them for a page",
+    )
     shows: dict[str, str] = Field(
         default_factory=dict,
         description="what makes the task hard, in words, each with an expression that holds for an example that contains it; the number of displays of a "

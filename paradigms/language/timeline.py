@@ -19,7 +19,7 @@ from ...core.registry import nearest
 from ...stimuli import STIMULI, Stimulus
 from ...stimuli.kinds.sounds import ShownSound
 from ..responses import RESPONSES, ResponseKind
-from ..trial import Ask, Display, Percept, Prompt, Step, Truth, Verdict
+from ..trial import Ask, Display, Percept, Prompt, Reason, Step, Truth, Verdict
 from .component_spec import COUNTERS, ComponentSpec, QuestionText, Reader, read_component
 from .diagnostics import show
 from .expressions import FUNCTIONS, LITERALS, Environment, Template, is_expression, is_name
@@ -49,6 +49,7 @@ ASK_KEYS: dict[str, str] = {
     "blind": "accuracy of the best blind guess, if it is not chance",
     "prompt": "the wording of the question, by language; {ordinal} and {position} give its number in the loop, {=...} may use factors and loop counts",
     "why": "only for the worked example in the instructions: why the answer is right, by language; {answer} is the answer, {=...} may use everything",
+    "frames": "only for the worked example in the instructions: areas to frame in its picture, such as what has changed, each as [x0, y0, x1, y1]",
     "classes": "for networks: the class of each allowed answer in the task's head; 0, 1, ... if not given",
 }
 #: columns of the response table for which a step may record a list of answers, and those for which it may record a whole number
@@ -188,6 +189,7 @@ class AskSpec:
             reader, beside.get("prompt"), (*path, "prompt"), reader.public(variables), ("ordinal", "position"), "number" in variables
         )
         self.why = QuestionText.read(reader, beside.get("why"), (*path, "why"), variables, ("ordinal", "position", "answer"), "number" in variables)
+        self.frames = None if beside.get("frames") is None else reader.template(beside["frames"], (*path, "frames"), variables)
 
     @property
     def scored(self) -> bool:
@@ -202,9 +204,13 @@ class AskSpec:
                 value = self.reader.fill(template, path, env)
         return as_tuple(value)
 
-    def reason(self, env: Environment) -> Prompt | None:
-        """Why the answer is right, for a worked example; None where the file does not say."""
-        return None if self.why is None else Prompt(self.why.fill(env), env.get("number") if self.why.counts else None)
+    def reason(self, env: Environment) -> Reason:
+        """Return the reason why the answer is right, for a worked example; empty where the file gives none."""
+        text = None if self.why is None else Prompt(self.why.fill(env), env.get("number") if self.why.counts else None)
+        frames = [] if self.frames is None else self.reader.fill(self.frames, (*self.path, "frames"), env)
+        if not isinstance(frames, list) or not all(isinstance(area, list) and len(area) == 4 and all(map(_is_number, area)) for area in frames):
+            raise self._wrong("frames", f"expected a list of areas, each as [x0, y0, x1, y1]; found {show(frames)}")
+        return Reason(text, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in frames))
 
     def build(self, env: Environment, displays: tuple[Display, ...]) -> tuple[Ask, Truth]:
         assert self.kind is not None
@@ -383,6 +389,10 @@ def _unrecordable(name: str, value: Any) -> str | None:
 
 def _is_ms(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 86_400_000
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _total(displays: tuple[Display, ...]) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Literal
 
 from ...core.locale import sentence
@@ -21,10 +22,12 @@ from ..paradigm import Generator, Paradigm
 from ..practice_levels import LevelsInUse
 from ..responses import Answer, ResponseKind
 from ..responses.keys import key_label
-from ..trial import Prompt, Step, Trial
+from ..trial import NO_REASON, Percept, Prompt, Reason, Step, Trial
 
 #: Most displays in a picture.
-MOST = 10
+MOST = 16
+#: Most displays of a phase, in an example whose file leaves that open, where not all of the trial has room.
+_EACH = 6
 #: so many trials are looked at for one that has the answer which the file wants to be pictured
 _MOST_TRIALS = 500
 #: examples of so many combinations of levels are looked at
@@ -38,30 +41,34 @@ class WorkedQuestion:
     kind: ResponseKind
     answer: Answer
     prompt: Prompt | None = None
-    why: Prompt | None = None
+    why: Reason = NO_REASON
 
     def shown_answer(self, language: str) -> str:
-        """The answer as people read it, with its key where it has one of its own; empty where it has several parts or lies on a dial: the picture marks it."""
-        if self.kind.surface().dial is not None:
+        """Return the answer as people read it, with its key where it has one of its own; empty where the picture marks it, as it does places and values on a
+        dial."""
+        surface = self.kind.surface()
+        if surface.dial is not None or (isinstance(self.answer, int) and any(region.value == self.answer for region in surface.regions)):
             return ""
         if isinstance(self.answer, tuple):
-            ordered = self.kind.surface().ordered
+            ordered = surface.ordered
             return "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""
         label = self.kind.label(self.answer)
         key = next((key_label(key, language) for key, value in self.kind.surface().keys if value == self.answer), label)
         return label if isinstance(self.answer, int) or key == label else f"{label} ({key})"
 
-    def describe(self, language: str) -> str:
-        """The question, the right answer and the reason, for people."""
+    def describe(self, language: str, number: int | None = None) -> str:
+        """Return the right answer and the reason, for people.
+
+        Parameters
+        ----------
+        number : of the question among several of an example
+        """
         answer = self.shown_answer(language)
-        right = sentence("session.worked", language, answer=answer) if answer else sentence("session.worked_marked", language)
-        return " ".join([*self._asked(language), right, *self._why(language, self.kind.label(self.answer) if isinstance(self.answer, int | str) else "")])
-
-    def _asked(self, language: str) -> list[str]:
-        return [] if self.prompt is None else [self.prompt.text_in(language)]
-
-    def _why(self, language: str, answer: str) -> list[str]:
-        return [] if self.why is None else [self.why.text_in(language, answer=answer)]
+        right = sentence(
+            f"session.worked{'' if answer else '_marked'}{'' if number is None else '_number'}", language, answer=answer, n="" if number is None else number
+        )
+        label = self.kind.label(self.answer) if isinstance(self.answer, int | str) else ""
+        return right if self.why.text is None else f"{right} {self.why.text.text_in(language, answer=label)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +78,12 @@ class OwnMark:
     Parameters
     ----------
     value : the place that was marked
-    verdict : ``right``, ``wrong``, or ``elsewhere`` where it belongs to the list, at another place in its order
+    verdict : ``right``, ``wrong``, ``elsewhere`` where it belongs to the list, at another place in its order, or ``missed`` where it should have been marked
     number : at which place in the order it was given; None where there is no order
     """
 
     value: int | str
-    verdict: Literal["right", "wrong", "elsewhere"]
+    verdict: Literal["right", "wrong", "elsewhere", "missed"]
     number: int | None = None
 
 
@@ -100,6 +107,20 @@ class ExampleDisplay:
     questions: tuple[WorkedQuestion, ...] = ()
     marks: tuple[OwnMark, ...] = ()
     phase: str = ""
+
+
+def worked_answers(displays: Sequence[ExampleDisplay], language: str) -> list[str]:
+    """Return what an example's questions ask, and their right answers: each question once where it comes several times in a row, and the answers numbered where
+    there are several."""
+    questions = [question for display in displays for question in display.questions]
+    lines: list[str] = []
+    for prompt, run in groupby(enumerate(questions, start=1), lambda item: item[1].prompt):
+        alike = list(run)
+        answers = [question.describe(language, number if len(questions) > 1 else None) for number, question in alike]
+        asked = [] if prompt is None else [prompt.text_in(language)]
+        reasons = len(alike) > 1 and any(question.why.text is not None for _, question in alike)
+        lines += [*asked, *answers] if reasons else [" ".join([*asked, *answers])]
+    return lines
 
 
 def example_levels(paradigm: Paradigm, language: str, levels: Mapping[str, Any], use: LevelsInUse | None = None) -> dict[str, Any]:
@@ -138,7 +159,7 @@ def example_displays(
     if not example.show or paradigm.is_questionnaire:
         return []
     crossed, chosen = _example_trial(paradigm, language, levels, generator, use)
-    reasons = [None if step.ask is None else step.ask.reason(names) for step, names in asking_steps(paradigm, crossed, chosen, generator)]
+    reasons = [NO_REASON if step.ask is None else step.ask.reason(names) for step, names in asking_steps(paradigm, crossed, chosen, generator)]
     return displays_of(compile_trial(paradigm, crossed, chosen, generator), example.each, reasons)
 
 
@@ -189,40 +210,51 @@ def _has_answer(pictured: Iterable[ExampleDisplay], answer: object) -> bool:
     return answer in [question.answer for display in pictured for question in display.questions]
 
 
-def displays_of(trial: Trial, each: int, reasons: Sequence[Prompt | None] = ()) -> list[ExampleDisplay]:
+def displays_of(trial: Trial, each: int | None, reasons: Sequence[Reason] = ()) -> list[ExampleDisplay]:
     """The first ``each`` displays of every phase of a trial, in their order; fewer where they would be more than :data:`MOST`.
 
     Parameters
     ----------
+    each : all of the trial when None, where they are not more than :data:`MOST`
     reasons : why the answer to each question is right, in their order
     """
-    displays: list[tuple[str, ExampleDisplay]] = []
+    displays: list[ExampleDisplay] = []
     why = iter(reasons)
     for step in trial.steps:
         ask, answer = step.percept.ask, step.truth.answer
-        stays = ask is not None and ask.window_ms is None
-        questions = () if ask is None or answer is None else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, None)),)
+        questions = () if ask is None or answer is None else (WorkedQuestion(ask.kind, answer, ask.prompt, next(why, NO_REASON)),)
         views = _seen(step)
         for place, view in enumerate(views):
             worked = questions if place == len(views) - 1 else ()
-            # What was there before says nothing new, unless it comes again and is asked about anew.
-            alike = [(other.stimulus, other.asks) for _, other in (displays[-1:] if stays else displays)]
-            if (view.stimulus, view.asks) not in alike or (view.asks is not None and not stays):
-                displays.append((step.percept.phase, replace(view, questions=worked, phase=step.percept.phase)))
-            elif view.asks is not None:
-                phase, last = displays[-1]
-                displays[-1] = (phase, replace(last, questions=(*last.questions, *worked)))
-    phases = list(dict.fromkeys(phase for phase, _ in displays))
-    while each > 1 and sum(min(each, sum(phase == shown_phase for shown_phase, _ in displays)) for phase in phases) > MOST:
+            if view.asks is not None or not _repeats(step.percept, view, displays):
+                displays.append(replace(view, questions=worked, phase=step.percept.phase))
+    return _first(displays, each)
+
+
+def _repeats(percept: Percept, view: ExampleDisplay, before: Sequence[ExampleDisplay]) -> bool:
+    """Return whether a display without a question says nothing new: it stays on, or comes again and is no item."""
+    alike = [number for number, other in enumerate(before, start=1) if (other.stimulus, other.asks) == (view.stimulus, None)]
+    stays = len(before) in alike and all(display.ms is not None for display in percept.displays)
+    return stays or (bool(alike) and not percept.model_step)
+
+
+def _first(displays: Sequence[ExampleDisplay], each: int | None) -> list[ExampleDisplay]:
+    """Return the first ``each`` displays of every phase, each with whether others of its phase follow that are left out."""
+    counts = Counter(display.phase for display in displays)
+    if each is None:
+        each = max(counts.values(), default=1) if len(displays) <= MOST else _EACH
+    while each > 1 and sum(min(each, count) for count in counts.values()) > MOST:
         each -= 1
     examples: list[ExampleDisplay] = []
-    counts = dict.fromkeys(phases, 0)
-    for number, (phase, example) in enumerate(displays):
-        counts[phase] += 1
-        if counts[phase] <= each:
-            more = counts[phase] == each and any(phase == other for other, _ in displays[number + 1 :])
-            examples.append(replace(example, more=more))
-    return examples[:MOST]
+    numbers: Counter[str] = Counter()
+    for display in displays:
+        numbers[display.phase] += 1
+        if (number := numbers[display.phase]) <= each:
+            examples.append(replace(display, more=number == each < counts[display.phase]))
+    examples = examples[:MOST]
+    while len(examples) > 1 and examples[-1].asks is None and any(display.asks is not None for display in examples):
+        examples.pop()  # nothing follows that asks for it
+    return examples
 
 
 def _seen(step: Step) -> list[ExampleDisplay]:

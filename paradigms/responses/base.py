@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core.errors import SpanLabError
+from ...core.locale import sentence
 from ...core.registry import Component, Registry
 from ...stimuli import CANVAS
 from ..identity import canonical
@@ -216,6 +217,20 @@ class ResponseKind(Component):
         """Return how to answer, for the instructions: the keys and clicks (in the participant's language, or else in
         English), or the words to write."""
         raise NotImplementedError
+
+    def finality(self, counts: Literal["first", "last"], language: str = "en") -> str:
+        """Return whether an answer can be changed, for the instructions; empty where the legend says how, because several presses make one.
+
+        Parameters
+        ----------
+        counts : which press counts
+        """
+        surface = self.surface()
+        if surface.several:
+            return ""
+        each_has_a_key = {region.value for region in surface.regions} <= {value for _, value in surface.keys}
+        pressed = "dial" if surface.dial is not None else "keys" if not surface.regions else "presses" if each_has_a_key else "clicks"
+        return sentence("legend.last" if counts == "last" else f"legend.first_{pressed}", language)
 
     def surface(self) -> Surface:
         """The keys, regions and dials with which a person answers."""

@@ -332,8 +332,11 @@ def test_an_example_without_the_answer_that_it_declares_is_refused(run: Run, tmp
     ("name", "before", "after", "lacks"),
     [
         ("running_span", "more: 1}", "more: 0}", "letters before those that are asked for"),
-        ("operation_span", "example: {each: 2, shows", "example: {each: 2, seed: 7, shows", "an equation that is false"),
-        ("symmetry_span", "example: {each: 2, shows", "example: {each: 2, seed: 1, shows", "figures of both kinds"),
+        ("operation_span", "example:\n  shows", "example:\n  seed: 11\n  shows", "an equation that is false"),
+        ("operation_span", "example:\n  shows", "example:\n  each: 2\n  shows", "all letters"),
+        ("symmetry_span", "example:\n  shows", "example:\n  seed: 1\n  shows", "figures of both kinds"),
+        ("cs", "example:\n  shows", "example:\n  each: 3\n  shows", "both items, and of a movement all of its steps"),
+        ("smu", "example: {shows", "example: {each: 2, shows", "all movements"),
     ],
 )
 def test_what_shipped_examples_declare_is_refused_where_it_is_lacking(name: str, before: str, after: str, lacks: str, run: Run, tmp_path: Path) -> None:

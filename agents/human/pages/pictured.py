@@ -22,8 +22,8 @@ from ..display.theme import STANDARD, Theme
 _GAP, _LARGEST, _LARGEST_FINE = 2.4, 9.0, 13.0
 #: Places of answers are small up to so many canvas units: a mark then hides most of what is there.
 _SMALL = 33
-#: Numbers in the corner of a mark are at least so high, in pixels.
-_LEGIBLE = 11
+#: Canvas units between a frame and what it is around.
+_AROUND = 4.5
 #: From so many canvas units on the lines of a grid of cells are drawn.
 _FINE = 4
 
@@ -38,12 +38,14 @@ class Strip:
     columns : how many of them beside one another
     side : width and height of each, in pixels
     letter : height of letters, in pixels
+    left_out : whether a display is left out between two of them, which is said below all
     """
 
     many: int
     columns: int
     side: int
     letter: int
+    left_out: bool = False
 
     @classmethod
     def within(cls, displays: Sequence[ExampleDisplay], room: tuple[int, int], letter: int, smallest: float = 3.0) -> Strip | None:
@@ -59,7 +61,7 @@ class Strip:
         largest = round((2 * _LARGEST if signs else _LARGEST_FINE if fine(displays) else _LARGEST) * letter)
 
         def fitting(columns: int) -> Strip:
-            strip = cls(len(displays), columns, 0, letter)
+            strip = cls(len(displays), columns, 0, letter, any(display.more for display in displays[:-1]))
             across, down = (room[0] - strip.width) // columns, (room[1] - strip.height) // strip.rows
             return replace(strip, side=min(across, down, largest))
 
@@ -92,7 +94,7 @@ class Strip:
     @property
     def height(self) -> int:
         """Of the picture, in pixels."""
-        return self.rows * (self.side + self.caption + self.letter // 2) + 2
+        return self.rows * (self.side + self.caption + self.letter // 2) + 2 + self.left_out * self.caption
 
     def draw(
         self, displays: Sequence[ExampleDisplay], language: str, theme: Theme = STANDARD, look: Callable[[Scene], Scene] = lambda scene: scene
@@ -116,10 +118,17 @@ class Strip:
                 draw.text((left + side / 2, top + side + caption / 2), words, theme.accent, face(words, size, "semibold"), anchor="mm")
             colour, wide = (theme.muted, edge) if display.asks is None else (theme.accent, 2 * edge)
             draw.rectangle((left, top, left + side - 1, top + side - 1), None, colour, wide)
-            ends_row = number % self.columns == self.columns - 1
-            if number + 1 < len(displays) and not ends_row and not display.marks:
+            if self._leads_on(number) and not display.marks:
                 _arrow(image, left + side, top + side // 2, self.gap, display.more, self.letter, theme)
+        if any(display.more and self._leads_on(number) for number, display in enumerate(displays)):
+            words, room = sentence("window.left_out", language), self.width
+            size = _fitting(words, round(self.letter * 0.85), room)
+            draw.text((room / 2, self.height - caption / 2), words, theme.muted, face(words, size, "semibold"), anchor="mm")
         return image
+
+    def _leads_on(self, number: int) -> bool:
+        """Return whether there is an arrow from a display to the next one: not from the last one of a row."""
+        return number + 1 < self.many and number % self.columns != self.columns - 1
 
     def _corner(self, number: int) -> tuple[int, int]:
         """The left upper corner of a display."""
@@ -136,7 +145,24 @@ def _question(image: Image.Image, draw: ImageDraw.ImageDraw, display: ExampleDis
         for question in display.questions:
             assert isinstance(question.answer, int)
             paste_mark(image, dial, question.answer, left, top, side)
-    mark_answers(draw, [question.answer for question in display.questions], asks, left, top, side)
+        for mark in display.marks:
+            assert isinstance(mark.value, int)
+            paste_mark(image, dial, mark.value, left, top, side, STANDARD.accent)
+    for question in display.questions:
+        mark_answer(draw, question.answer, asks, left, top, side)
+        _frames(draw, question.why.frames, left, top, side)
+
+
+def heading(displays: Sequence[ExampleDisplay], language: str) -> str:
+    """Return the words above an example, or above pictures of somebody's own answer."""
+    marks = [(mark, display) for display in displays for mark in display.marks]
+    if not marks:
+        return sentence("window.example" if sum(len(display.questions) for display in displays) == 1 else "window.examples", language)
+    if any(mark.number is not None for mark, _ in marks):
+        return sentence("window.own_order", language)
+    if any(display.asks is not None and display.asks.surface().dial is not None for _, display in marks):
+        return sentence("window.own_dial", language)
+    return sentence("window.own_missed" if any(mark.verdict == "missed" for mark, _ in marks) else "window.own", language)
 
 
 def fine(displays: Sequence[ExampleDisplay]) -> bool:
@@ -146,23 +172,39 @@ def fine(displays: Sequence[ExampleDisplay]) -> bool:
 
 
 def _captions(displays: Sequence[ExampleDisplay], language: str, letter: float, room: int) -> list[tuple[str, int]]:
-    """Return the words below each display, and their size: the right answer, where something is asked; those of several questions are marked in the display.
-    All have
-    the longest form for which there is room below each of them."""
+    """Return the words below each display, and their size: the right answer, with its number where there are several. All have the longest form for which there
+    is room below each of them."""
+    several = sum(len(display.questions) for display in displays) > 1
     tries: list[list[str]] = []
+    number = 0
     for display in displays:
+        number += len(display.questions)
         answers = [question.shown_answer(language) for question in display.questions]
         if display.marks:
             tries.append([sentence("window.yours", language)] * 3)
         elif not answers:
             tries.append([""] * 3)
-        elif len(answers) > 1 or not answers[0]:
-            tries.append([sentence("window.right_marked", language)] * 3)
         else:
-            tries.append([sentence("window.right", language, answer=answers[0]), answers[0], answers[0].rpartition(" (")[0] or answers[0]])
+            tries.append(_forms(answers[0] if len(answers) == 1 else "", number if several else None, language))
     size = max(1, round(letter))
     form = next((form for form in range(3) if all(_pixels(forms[form], size) <= room for forms in tries)), 2)
-    return [(forms[form], next((smaller for smaller in range(size, 0, -1) if _pixels(forms[form], smaller) <= room), 1)) for forms in tries]
+    return [(forms[form], _fitting(forms[form], size, room)) for forms in tries]
+
+
+def _forms(answer: str, number: int | None, language: str) -> list[str]:
+    """Return three forms of a right answer, from the longest to the shortest; an answer without words is marked in the picture."""
+    plain = answer.rpartition(" (")[0] or answer
+    if number is None:
+        marked = [sentence("window.right_marked", language)] * 3
+        return [sentence("window.right", language, answer=answer), answer, plain] if answer else marked
+    if not answer:
+        return [sentence("window.marked_number", language, n=number), *[sentence("window.marked_short", language, n=number)] * 2]
+    return [sentence("window.right_number", language, n=number, answer=answer), f"{number}: {answer}", f"{number}: {plain}"]
+
+
+def _fitting(words: str, size: int, room: float) -> int:
+    """Return the size of letters, at most ``size``, at which words have room."""
+    return next((smaller for smaller in range(size, 0, -1) if _pixels(words, smaller) <= room), 1)
 
 
 def _pixels(words: str, size: int) -> float:
@@ -171,7 +213,8 @@ def _pixels(words: str, size: int) -> float:
 
 
 def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """Somebody's own marks: filled and ticked where they were right, crossed where not, with two arrows where they belong elsewhere in the order."""
+    """Somebody's own marks: filled and ticked where they were right, crossed where not, with two arrows where they belong elsewhere in the order; and empty
+    frames around what was missed."""
     where = {region.value: region for region in asks.surface().regions}
     factor, thick = side / CANVAS, max(2, round(side / 90))
     for mark in marks:
@@ -180,7 +223,8 @@ def _own(draw: ImageDraw.ImageDraw, marks: Sequence[OwnMark], asks: ResponseKind
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
         x, y, unit = left + (x0 + x1) / 2, top + (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 10
         right = mark.verdict == "right"
-        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), STANDARD.accent if right else (255, 255, 255), STANDARD.accent, thick)
+        fill = STANDARD.accent if right else None if mark.verdict == "missed" else (255, 255, 255)
+        draw.rectangle((left + x0 + 1, top + y0 + 1, left + x1 - 1, top + y1 - 1), fill, STANDARD.accent, thick)
         ink = (255, 255, 255) if right else STANDARD.text
         if mark.number is not None:
             size = max(7, round(unit * 5))
@@ -195,35 +239,38 @@ _SIGNS: Mapping[str, tuple[tuple[tuple[float, float], ...], ...]] = {
     "right": (((-2.2, 0), (-0.8, 2), (2.2, -2)),),
     "wrong": (((-2, -2), (2, 2)), ((-2, 2), (2, -2))),
     "elsewhere": (((-2.2, -1.2), (2.2, -1.2)), ((1, -2.4), (2.2, -1.2), (1, 0)), ((2.2, 1.6), (-2.2, 1.6)), ((-1, 0.4), (-2.2, 1.6), (-1, 2.8))),
+    "missed": (),
 }
 
 
-def mark_answers(draw: ImageDraw.ImageDraw, answers: Sequence[Answer], asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """The right answers, where they are places: a box around each, with its number where there are several."""
-    where = {region.value: region for region in asks.surface().regions}
-    if (ordered := asks.surface().ordered) is not None and ordered.labels:
+def mark_answer(draw: ImageDraw.ImageDraw, answer: Answer, asks: ResponseKind, left: int, top: int, side: int) -> None:
+    """A right answer, where it is a place: a frame that hides nothing of what is there; several places in order are filled with their numbers."""
+    surface = asks.surface()
+    if surface.ordered is not None and surface.ordered.labels:
         return  # what is given in order is said below the picture
-    values = [value for answer in answers for value in (answer if isinstance(answer, tuple) else (answer,)) if value is not None]
-    factor, edge = side / CANVAS, max(2, round(side / 60))
-    for number, value in enumerate(values, start=1):
-        if (region := where.get(value)) is None:
+    where = {region.value: region for region in surface.regions}
+    factor, edge = side / CANVAS, max(3, round(side / 60))
+    for number, value in enumerate(answer if isinstance(answer, tuple) else (answer,), start=1):
+        region = None if value is None else where.get(value)
+        if region is None:
             continue
         x0, y0, x1, y1 = (round(part * factor) for part in (region.x0, region.y0, region.x1, region.y1))
-        box = (left + max(edge, x0), top + max(edge, y0), left + min(side - 1 - edge, x1 - 1), top + min(side - 1 - edge, y1 - 1))
-        several = asks.surface().several and ordered is None
-        if not several:
+        box = (left + max(2, x0), top + max(2, y0), left + min(side - 3, x1 - 1), top + min(side - 3, y1 - 1))
+        if not surface.several:
             draw.rectangle((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), None, (255, 255, 255), edge + 2)
-        draw.rectangle(box, STANDARD.accent if several else None, STANDARD.accent, edge)
-        if len(values) > 1 and not several:
-            short = min(box[2] - box[0], box[3] - box[1])
-            if short >= 2.5 * _LEGIBLE:
-                size = round(short * 0.4)
-                corner = (box[0] + edge + size * 0.55, box[1] + edge + size * 0.55)
-                draw.rectangle((box[0], box[1], corner[0] + size * 0.55, corner[1] + size * 0.55), STANDARD.accent)
-            else:  # small: the number takes all of it
-                size, corner = max(7, round(short * 0.9)), ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-                draw.rectangle(box, STANDARD.accent)
-            draw.text(corner, str(number), (255, 255, 255), face(str(number), size, "semibold"), anchor="mm")
+        draw.rectangle(box, STANDARD.accent if surface.several else None, STANDARD.accent, edge)
+        if surface.ordered is not None:
+            size = max(7, round(0.75 * min(box[2] - box[0], box[3] - box[1])))
+            draw.text(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), str(number), (255, 255, 255), face(str(number), size, "semibold"), anchor="mm")
+
+
+def _frames(draw: ImageDraw.ImageDraw, frames: Sequence[tuple[float, float, float, float]], left: int, top: int, side: int) -> None:
+    """A frame around each area that the reason of an answer is about, at a little distance from what is there."""
+    factor, thick = side / CANVAS, max(2, round(side / 60))
+    for area in frames:
+        x0, y0, x1, y1 = (min(CANVAS - 1.5, max(1.5, value)) for value in (area[0] - _AROUND, area[1] - _AROUND, area[2] + _AROUND, area[3] + _AROUND))
+        box = (left + x0 * factor, top + y0 * factor, left + x1 * factor, top + y1 * factor)
+        draw.rounded_rectangle(box, 3 * factor, None, STANDARD.accent, thick)
 
 
 def _cells(draw: ImageDraw.ImageDraw, asks: ResponseKind, left: int, top: int, side: int) -> None:

@@ -15,12 +15,14 @@ from ....stimuli.scene import Scene
 from ...base import Option, PageContent
 from ..display.lettering import TextBlock, line_height, pill, set_text
 from ..display.theme import STANDARD, Theme
-from .pictured import Strip, fine, progress_bar
+from .pictured import Strip, fine, heading, progress_bar
 
 #: Width of a column of text, in letters' heights.
 COLUMN = 34
 #: Width of a display, in letters' heights, from which on an example shares a sheet with the text; and where answers are shown at small places.
-_WELL_SEEN, _WELL_SEEN_FINE = 5.5, 8.0
+_WELL_SEEN, _WELL_SEEN_FINE = 5.5, 9.0
+#: And at least.
+_SEEN = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +191,7 @@ def _items(page: PageContent, language: str, room: tuple[int, int], column: int,
         items.append(PagePicture(progress_bar(page.progress, round(column * 0.6), letter, theme), letter))
     after = _paragraphs(page.after, letter)
     worked = after[: next((number for number, block in enumerate(after) if block.weight == "semibold"), len(after))]
-    marks = [mark for display in page.example for mark in display.marks]
-    named = "window.own_order" if any(mark.number is not None for mark in marks) else "window.own" if marks else "window.example"
-    heading = TextBlock(sentence(named, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
+    above = TextBlock(heading(page.example, language), round(letter * 1.15), weight="semibold", after=round(letter * 0.4))
 
     def height(some: Sequence[Item]) -> int:
         return sum(_height(item, column) for item in some) + letter
@@ -199,13 +199,14 @@ def _items(page: PageContent, language: str, room: tuple[int, int], column: int,
     # All on one sheet if displays are still large enough then; else the example and what is below it have a sheet of their own, or it alone.
     drawn, alone = None, False
     well_seen = _WELL_SEEN_FINE if fine(page.example) else _WELL_SEEN
-    tries = (([*items, heading, *after], well_seen), ([heading, *after], well_seen), ([heading, *worked], 3.0), ([heading], 3.0))
+    together: tuple[Sequence[Item], ...] = ([*items, above, *after], [above, *after], [above, *worked], [above])
+    tries = [*((beside, well_seen) for beside in together), *((beside, _SEEN) for beside in together[2:])]
     for number, (beside, smallest) in enumerate(tries):
         if page.example and drawn is None:
             strip, alone = Strip.within(page.example, (room[0], room[1] - height(beside)), letter, smallest), number > 0
             drawn = None if strip is None else strip.draw(page.example, language, theme, look)
     if drawn is not None:
-        items += [replace(heading, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
+        items += [replace(above, anew=alone and bool(items)), PagePicture(drawn, round(letter * 0.6))]
     return [*items, *after]
 
 

@@ -14,7 +14,7 @@ from typing_extensions import override
 from spanlab.agents import Option, PageContent, Response, Shown, TrialContext, TrialCut, WindowAgent, WindowEpisode
 from spanlab.agents.human.display import THEMES, ThemeName
 from spanlab.agents.human.input import USUAL, Press, Refractory
-from spanlab.agents.human.pages import Strip
+from spanlab.agents.human.pages import Strip, heading
 from spanlab.core import PARTICIPANT, AgentKind, SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, Percept, ResponseKind, Truth, Words, translated_percept
@@ -173,13 +173,12 @@ class BrowserParticipant(WindowAgent):
         read, self._read = self._read, None
         if read == page:
             return
-        own = any(display.marks for display in page.example)
         content = {
             "title": page.title,
             "text": paragraphs(page.text),
             "footer": page.footer or sentence("window.go_on", self.language),
             "example": self._example(page.example),
-            "example_title": sentence("window.own" if own else "window.example", self.language),
+            "example_title": heading(page.example, self.language),
             "after": paragraphs(page.after),
             "progress": page.progress,
             "least": page.least,

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from paradigm_texts import load, text
 from session_tools import AtTheWindow, take
@@ -20,13 +21,14 @@ from spanlab.agents.chat.transport.endpoint import Endpoint
 from spanlab.agents.human import WindowOptions
 from spanlab.agents.human.display.surface import SurfaceView
 from spanlab.agents.human.input.answering import AnswerSheet, Press
+from spanlab.agents.human.pages import Strip, heading
 from spanlab.agents.human.participant import Participant
 from spanlab.agents.human.stage import Stage, letter_beside
 from spanlab.core.errors import ParadigmError, SpanLabError
-from spanlab.core.locale import ordinal
+from spanlab.core.locale import ordinal, sentence
 from spanlab.paradigms import AnswerKeys, Ask, Percept, Prompt, Truth, compile_trial, fingerprint, list_paradigms, load_paradigm
 from spanlab.paradigms.compile import resolve_levels
-from spanlab.paradigms.preview.example import example_displays
+from spanlab.paradigms.preview.example import example_displays, worked_answers
 from spanlab.paradigms.responses import Choice, Rating
 from spanlab.sessions.practice_feedback import feedback_on
 from spanlab.sessions.session import brief
@@ -95,6 +97,15 @@ def test_a_prompt_cannot_tell_what_is_drawn(tmp_path: Path, prompt: str, says: s
     assert [ask.prompt.text_in("de") for ask in asks if ask is not None and ask.prompt is not None] == ["Item 1 of 2, round 1?", "Item 2 of 2, round 2?"]
 
 
+@pytest.mark.parametrize("frames", ["[1, 2, 3, 4]", "[[1, 2, 3]]", "7"])
+def test_what_is_no_area_cannot_be_framed(tmp_path: Path, frames: str) -> None:
+    probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0, frames: FRAMES}}"
+    with pytest.raises(ParadigmError, match=r"expected a list of areas, each as \[x0, y0, x1, y1\]"):
+        example_displays(load(tmp_path, text(probe.replace("FRAMES", frames))), "en", {})
+    good = load(tmp_path, text(probe.replace("FRAMES", "[[1, 2, 3, 4.5]]")))
+    assert [question.why.frames for display in example_displays(good, "en", {}) for question in display.questions] == [((1, 2, 3, 4.5),)]
+
+
 def test_counting_needs_a_loop(tmp_path: Path) -> None:
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0, prompt: 'Which {ordinal}?'}}"
     with pytest.raises(ParadigmError, match="count the rounds of a loop"):
@@ -120,23 +131,24 @@ def test_worked_examples_show_right_answers_and_agree_with_the_trial(name: str) 
     for language in LANGUAGES:
         questions = [question for display in example_displays(paradigm, language, levels) for question in display.questions]
         assert questions
+        told = " ".join(worked_answers(example_displays(paradigm, language, levels), language))
+        assert "{" not in told
         for question in questions:
             assert question.kind.allows(question.answer)
-            told = question.describe(language)
-            assert "{" not in told
             assert question.shown_answer(language) in told
             assert question.prompt is not None
-            assert told.startswith(question.prompt.text_in(language))
+            assert question.prompt.text_in(language) in told
 
 
 def test_reasons_are_told_in_examples_alone() -> None:
     """No percept and no context has a place for them."""
-    assert {field.name for field in fields(Ask)} & {"why", "answer"} == set()
-    assert {field.name for field in fields(Truth)} & {"why"} == set()
+    assert {field.name for field in fields(Ask)} & {"why", "frames", "answer"} == set()
+    assert {field.name for field in fields(Truth)} & {"why", "frames"} == set()
     paradigm = load_paradigm("smu")
     trial = compile_trial(paradigm, {"set_size": 2}, 1)
-    assert "It began in cell" not in repr([step.percept for step in trial.steps])
-    assert "It began in cell" not in repr(brief(Participant(), paradigm, "en", trial))
+    assert "It began here" in worked_answers(example_displays(paradigm, "en", {"set_size": 2}), "en")[1]
+    assert "It began here" not in repr([step.percept for step in trial.steps])
+    assert "It began here" not in repr(brief(Participant(), paradigm, "en", trial))
 
 
 def test_models_are_asked_in_the_words_of_people_where_the_settings_say_so() -> None:
@@ -214,12 +226,42 @@ def test_legends_say_what_each_key_means() -> None:
     paradigm = load_paradigm("nback_verbal")
     assert "m = match, - = no match" in legend(paradigm, {"n": 1, "lures": "none"}, "en")
     assert "m = Treffer, - = kein Treffer" in legend(paradigm, {"n": 1, "lures": "none"}, "de")
-    assert "number of its place: 1 to 9, row by row from the top left (on a number pad" in legend(load_paradigm("vsr"), {"list_length": 3}, "en")
+    assert "number of its place, counted row by row from the top left (1 to 9). On a number pad" in legend(load_paradigm("vsr"), {"list_length": 3}, "en")
 
 
 def legend(paradigm: Any, levels: dict[str, Any], language: str) -> str:
     ask = next(step.percept.ask for step in compile_trial(paradigm, levels, 1).steps if step.percept.ask is not None)
     return ask.kind.with_keys(AnswerKeys(words=paradigm.translations.get(language, {}))).legend("participant", language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", list_paradigms())
+def test_it_is_said_that_the_first_press_counts_where_it_does(name: str, language: str) -> None:
+    """Only of answers of one press; how several make one answer is said in the legend."""
+    paradigm = load_paradigm(name)
+    for step in compile_trial(paradigm, paradigm.combinations()[-1], 1).steps:
+        if (ask := step.percept.ask) is not None:
+            several = ask.kind.surface().several
+            assert (ask.kind.finality(ask.counts, language) == "") == several
+            assert not several or sentence("legend.sequence_done", language).partition(":")[0] in ask.kind.legend("participant", language)
+
+
+def test_whether_an_answer_can_be_changed_follows_from_how_it_is_given() -> None:
+    keys, places = Choice.model_validate({"options": ("yes", "no"), "keys": ("f", "j")}), Choice.model_validate({"options": 9, "layout": "3x3"})
+    assert keys.finality("first") == "The first key that you press is your answer; you cannot change it."
+    assert places.finality("first") == "Your first click or key press is your answer; you cannot change it."
+    assert Choice.model_validate({"options": 16, "layout": "4x4"}).finality("first") == "Your first click is your answer; you cannot change it."
+    assert keys.finality("last") == "You can change your answer until the time is over; the last one counts."
+    dial = next(step.percept.ask for step in compile_trial(load_paradigm("continuous_colour"), {"set_size": 1}, 1).steps if step.percept.ask is not None)
+    assert dial.kind.finality("first").startswith("A click is your answer at once.")
+
+
+@pytest.mark.parametrize(("name", "says"), [("cs", 2), ("operation_span", 1), ("smu", 1), ("corsi", 0)])
+def test_instructions_say_once_for_each_way_to_answer_that_it_cannot_be_changed(name: str, says: int, tmp_path: Path) -> None:
+    agent = AtTheWindow(lambda percept, number: Response(None, 500.0, 99, "invalid"))
+    take(tmp_path, load_paradigm(name), agent, 1)
+    instructions = next(page for page in agent.pages if "How to answer" in page)
+    assert instructions.partition("How to answer")[2].count("you cannot change it") == says
 
 
 def test_the_cells_of_a_probed_box_are_drawn_and_wide_enough() -> None:
@@ -306,7 +348,7 @@ class Noting(AtTheWindow):
         self.brought.append((page.text, page.example))
 
 
-def test_practice_tells_which_of_ones_own_marks_were_right_and_not_what_was_missed(tmp_path: Path) -> None:
+def test_practice_tells_which_of_ones_own_marks_were_right_and_which_were_missed(tmp_path: Path) -> None:
     paradigm = load_paradigm("sfr")
     agent = Noting(lambda percept, number: Response((0, 1, 2)[: percept.ask.kind.take] if percept.ask is not None else None, 500.0))  # type: ignore[attr-defined]
     take(tmp_path, paradigm, agent, 1, levels={"list_length": 3}, practice=True)
@@ -314,8 +356,9 @@ def test_practice_tells_which_of_ones_own_marks_were_right_and_not_what_was_miss
     assert pictured
     for displays in pictured:
         ((own),) = [display.marks for display in displays]
-        assert sorted(mark.value for mark in own) == [0, 1, 2]
-        assert all(mark.number is None and mark.verdict in ("right", "wrong") for mark in own)
+        assert sorted(mark.value for mark in own if mark.verdict != "missed") == [0, 1, 2]
+        assert all(mark.number is None and mark.verdict in ("right", "wrong", "missed") for mark in own)
+        assert sum(mark.verdict == "missed" for mark in own) == sum(mark.verdict == "wrong" for mark in own)
         assert not any(display.questions for display in displays)
 
 
@@ -367,6 +410,35 @@ def test_storage_and_processing_are_told_apart(language: str, words: tuple[str, 
     assert words[1] in processing
     assert order.count("·") == 2
     assert not pictured
+
+
+@pytest.mark.parametrize(("off", "words"), [(40, "40° away from the right one."), (0, "exactly right."), (-100, "100° away from the right one.")])
+def test_an_answer_on_a_wheel_is_shown_beside_the_right_one_with_its_distance(off: int, words: str) -> None:
+    """Up to 45° count as right in this paradigm, and nobody is told that such an answer was all correct."""
+    told, (yours, correct), (right,) = _told("continuous_colour", lambda right: [(right[0] + off) % 360], set_size=1)
+    assert told == f"Your answer is {words}"
+    assert [mark.value for mark in yours.marks] == [(right + off) % 360]
+    assert [question.answer for question in correct.questions] == [right]
+    strip = Strip.within((yours, correct), (900, 500), 20)
+    assert strip is not None
+    drawn = np.asarray(strip.draw((yours, correct), "en"))
+    assert heading((yours, correct), "de") == "Ihre Antwort und die richtige Antwort"
+    half = drawn.shape[1] // 2
+    assert (drawn[:, :half] != drawn[:, -half:]).any()
+    told, (correct,), _ = _told("continuous_colour", lambda right: [None], set_size=1)
+    assert told == "0 of 1 correct."
+    assert correct.questions
+
+
+def test_a_missed_cell_has_an_empty_frame() -> None:
+    def swapped(right: list[Any]) -> list[Any]:
+        return [(*right[0][:2], next(cell for cell in range(100) if cell not in right[0]))]
+
+    _, (yours,), (right,) = _told("sfr", swapped, list_length=3)
+    assert {mark.value: mark.verdict for mark in yours.marks} == {right[0]: "right", right[1]: "right", right[2]: "missed", swapped([right])[0][2]: "wrong"}
+    assert "empty frame: missed" in heading((yours,), "en")
+    _, (yours,), _ = _told("sfr", lambda right: right, list_length=3)
+    assert "missed" not in heading((yours,), "en")
 
 
 def test_practice_tells_answer_by_answer(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ from spanlab.agents.human.participant import Participant
 from spanlab.core.errors import SpanLabError
 from spanlab.core.locale import sentence
 from spanlab.paradigms import AnswerKeys, compile_trial, list_paradigms, load_paradigm, plan_practice, plan_session
-from spanlab.paradigms.compile import resolve_levels
+from spanlab.paradigms.compile import asking_steps, resolve_levels
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.paradigms.preview.example import MOST, example_displays, example_levels, lacking_in_examples
+from spanlab.paradigms.preview.example import MOST, displays_of, example_displays, example_levels, lacking_in_examples, worked_answers
 from spanlab.sessions import Runner, read_responses
 from spanlab.sessions.before_trials import NotPassedError
 from spanlab.sessions.record.reader import read_events
@@ -62,8 +62,8 @@ def instructions(name: str, language: str, number: int = 0) -> PageContent:
         replace(display, questions=tuple(replace(question, kind=question.kind.with_keys(keys)) for question in display.questions))
         for display in example_displays(paradigm, language, levels)
     )
-    worked = dict.fromkeys(question.describe(language) for display in displays for question in display.questions)
-    legends = dict.fromkeys(kind.with_keys(keys).legend("participant", language) for kind in asks)
+    worked = worked_answers(displays, language)
+    legends = dict.fromkeys(f"{kind.with_keys(keys).legend('participant', language)} {kind.finality('first', language)}".rstrip() for kind in asks)
     after = "\n\n".join([*worked, f"# {sentence('session.how', language)}", *legends])
     return PageContent(paradigm.instructions_in(language, levels, for_people=True), paradigm.titled(language), "", displays, after)
 
@@ -171,10 +171,12 @@ def test_answers_at_small_places_are_pictured_large_enough(window: tuple[int, in
     assert not fine(tuple(example_displays(load_paradigm("cd"), "de", {"feature": "colour", "set_size": 4})))
     text = paradigm.instructions_in("de", {"set_size": 2})
     legend = next(display.asks.legend("participant", "de") for display in example if display.asks is not None)
-    after = "\n\n".join(question.describe("de") for display in example for question in display.questions) + f"\n\n# So antworten Sie\n{legend}"
+    after = "\n\n".join(worked_answers(example, "de")) + f"\n\n# So antworten Sie\n{legend}"
     sheets = lay_out(PageContent(text, "Titel", example=example, after=after), "de", window, letter)
-    assert len(sheets) == 2, "the example has a sheet of its own"
-    assert sheets[1].body.width / len(example) > 8 * letter
+    assert len(sheets) == 3, "the example has a sheet of its own"
+    strip = Strip.within(example, (sheets[1].body.width, sheets[1].body.height - 3 * letter), letter)
+    assert strip is not None
+    assert strip.side > 8.5 * letter
 
 
 def test_a_page_says_how_to_go_back_where_one_can() -> None:
@@ -187,10 +189,10 @@ def test_a_page_says_how_to_go_back_where_one_can() -> None:
 
 def test_captions_of_an_example_have_one_form() -> None:
     """In a row of small displays, answers with and without the word before them look like two things."""
-    found = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 110) if caption]
-    assert len({caption.startswith("right") for caption in found}) == 1
+    found = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 50) if caption]
+    assert [caption.partition(" ")[0] for caption in found] == ["1:", "2:", "3:", "4:"]
     wide = [caption for caption, _ in _captions(example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none"}), "en", 14, 300) if caption]
-    assert all(caption.startswith("right: ") for caption in wide)
+    assert wide == [f"Answer {number}: {answer}" for number, answer in enumerate("---m", start=1)]
 
 
 def test_examples_are_sharp_at_the_size_at_which_they_are_shown() -> None:
@@ -261,13 +263,109 @@ def test_examples_contain_what_they_declare(name: str) -> None:
     assert lacking_in_examples(load_paradigm(name)) == {}
 
 
+@pytest.mark.parametrize("name", list_paradigms())
+def test_examples_picture_every_item_of_their_right_answers(name: str) -> None:
+    """Nothing is left out before the last question of an example, but the noise of an interval, in which nothing is to be remembered."""
+    paradigm = load_paradigm(name)
+    combinations = paradigm.combinations()
+    for levels in combinations[:: max(1, len(combinations) // 4)]:
+        displays = example_displays(paradigm, "en", resolve_levels(paradigm, levels, 1))
+        left_out = {display.phase for display in displays if display.more and display.asks is None}
+        assert left_out == ({"retention"} if name == "cd_noise" else set()), levels
+
+
+def test_long_lists_are_pictured_as_far_as_they_have_room() -> None:
+    """A session of the longest lists alone has an example of them."""
+    trial = compile_trial(load_paradigm("operation_span"), {"list_length": 7}, 1)
+    assert len(displays_of(trial, None)) == 15
+    trial = compile_trial(load_paradigm("sfr"), {"list_length": 18}, 1)
+    pictured = displays_of(trial, None)
+    assert [display.more for display in pictured] == [False] * 5 + [True, False]
+    assert pictured[-1].asks is not None
+
+
+def test_the_same_step_that_comes_again_is_pictured_again_and_an_interval_is_not() -> None:
+    paradigm = load_paradigm("smu")
+    for seed in range(12):  # markers often move to and fro
+        pictured = displays_of(compile_trial(paradigm, {"set_size": 1}, seed), None)
+        assert [display.phase for display in pictured].count("update") == 8
+    (board, *_) = corsi = displays_of(compile_trial(load_paradigm("corsi"), {"direction": "forward", "list_length": 3}, 1), None)
+    assert [display.phase for display in corsi] == ["fixation", "present", "present", "present", "probe"]
+    assert board.stimulus == corsi[-1].stimulus
+
+
+def test_an_arrow_with_dots_is_explained() -> None:
+    whole = example_displays(load_paradigm("cd"), "de", {"feature": "gap", "set_size": 4, "retention_steps": 6})
+    noisy = example_displays(load_paradigm("cd_noise"), "de", {"feature": "gap", "set_size": 4, "retention_steps": 6})
+    for displays, explained in ((whole, False), (noisy, True)):
+        strip = Strip.within(displays, (1200, 400), 24)
+        assert strip is not None
+        assert strip.left_out == explained
+        bottom = np.asarray(strip.draw(displays, "de"))[strip.height - strip.caption :]
+        assert bool((bottom[:, strip.width // 2 - strip.side : strip.width // 2] != STANDARD.background).any()) == explained
+
+
+@pytest.mark.parametrize("name", ["vsr", "cs"])
+def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None:
+    """A pattern or an arrow at a place is seen whole: only the rim of its place has the frame."""
+    paradigm = load_paradigm(name)
+    levels = {"list_length": 3} if name == "vsr" else {"storage": "spatial", "distractor_domain": "visual", "load": 1}
+    for display in example_displays(paradigm, "en", levels):
+        for question in display.questions:
+            region = next((region for region in question.kind.surface().regions if region.value == question.answer), None)
+            if region is None:
+                continue
+            strip = Strip.within((display,), (400, 460), 20)
+            assert strip is not None
+            drawn, plain = np.asarray(strip.draw((display,), "en")), np.asarray(picture(display.stimulus.scene(), strip.side))
+            rim, scale = 3.0, strip.side / CANVAS
+            x0, y0, x1, y1 = (round(value * scale) for value in (region.x0 + rim, region.y0 + rim, region.x1 - rim, region.y1 - rim))
+            assert (drawn[1 + y0 : 1 + y1, 1 + x0 : 1 + x1] == plain[y0:y1, x0:x1]).all()
+            assert (drawn[1 : 1 + strip.side, 1 : 1 + strip.side] != plain).any()
+
+
+@pytest.mark.parametrize("feature", ["colour", "orientation", "size", "gap"])
+def test_what_changed_is_framed_in_the_example(feature: str) -> None:
+    displays = example_displays(load_paradigm("cd"), "en", {"feature": feature, "set_size": 4})
+    before: Any
+    after: Any
+    before, after = [display.stimulus for display in displays if display.stimulus.name == "bars"]
+    ((question,),) = [display.questions for display in displays if display.questions]
+    (frame,) = question.why.frames
+    (changed,) = [bar for bar in after.bars if bar not in before.bars]
+    assert tuple(changed.at) == frame
+    assert "framed bar" in question.describe("en")
+    assert "umrahmten Balken" in question.describe("de") or "umrahmte Balken" in question.describe("de")
+    strip = Strip.within(displays, (1200, 400), 24)
+    assert strip is not None
+    drawn = np.asarray(strip.draw(displays[-1:], "en"))[8:-60, 8 : strip.side - 8]
+    assert (drawn == np.asarray(STANDARD.accent)).all(axis=2).any()
+    same = [levels for levels in range(40) if not _frames_of("cd", levels)]
+    assert 0 < len(same) < 40, "nothing is framed where nothing changed"
+
+
+def _frames_of(name: str, seed: int) -> tuple[Any, ...]:
+    paradigm = load_paradigm(name)
+    ((step, names),) = asking_steps(paradigm, {"feature": "gap", "set_size": 4, "retention_steps": 6}, seed)
+    assert step.ask is not None
+    return step.ask.reason(names).frames
+
+
+def test_every_pictured_letter_is_explained() -> None:
+    displays = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
+    prompt, *answers = worked_answers(displays, "en")
+    assert prompt == "Is it the same letter as the one just before?"
+    assert [answer.partition(":")[0] for answer in answers] == [f"Answer {number}" for number in (1, 2, 3, 4)]
+
+
 def test_what_is_asked_about_twice_is_pictured_twice() -> None:
-    """A letter that comes again is a match, and the point of the example; a self-paced display that stays is not."""
+    """A letter that comes again is a match, and the point of the example; a display that stays for several questions shows the answer to each of them."""
     letters = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
     asked = [display.stimulus for display in letters if display.asks is not None]
     assert len(asked) == 4
     assert any(one == other for one, other in itertools.pairwise(asked))
-    assert len([display for display in example_displays(load_paradigm("vsr"), "en", {"list_length": 5}) if display.asks is not None]) == 1
+    asked_of_places = [display for display in example_displays(load_paradigm("vsr"), "en", {"list_length": 5}) if display.asks is not None]
+    assert [len(display.questions) for display in asked_of_places] == [1] * len(asked_of_places)
 
 
 def test_a_file_chooses_its_example(tmp_path: Path) -> None:
@@ -420,6 +518,8 @@ def test_the_first_page_is_in_the_sessions_language_and_has_an_example(tmp_path:
     assert agent.heard == ["de before page 1"]
     assert agent.pages[0].startswith("Visuelle serielle Wiedergabe: Sie sehen")
     assert "So antworten Sie\n\nKlicken Sie darauf." in agent.pages[0]
+    assert agent.pages[0].endswith("Ihr erster Klick oder Tastendruck ist Ihre Antwort; Sie können sie nicht mehr ändern.")
+    assert "Welches Muster kam als erstes? Antwort 1: wie markiert." in agent.pages[0]
     assert len(agent.brought[0].example) >= 2
     assert agent.pages[-1].startswith("Vielen Dank")
 
