@@ -47,14 +47,15 @@ class WorkedQuestion:
         """Return the answer as people read it, with its key where it has one of its own; empty where the picture marks it, as it does places and values on a
         dial."""
         surface = self.kind.surface()
-        if surface.dial is not None or (isinstance(self.answer, int) and any(region.value == self.answer for region in surface.regions)):
+        at_a_place = any(region.value == self.answer for region in surface.regions)  # whose number is not that of a key on the number pad
+        if surface.dial is not None or (isinstance(self.answer, int) and at_a_place):
             return ""
         if isinstance(self.answer, tuple):
             ordered = surface.ordered
             return "\u00a0".join("?" if value is None else self.kind.label(value) for value in self.answer) if ordered is not None and ordered.labels else ""
         label = self.kind.label(self.answer)
-        key = next((key_label(key, language) for key, value in self.kind.surface().keys if value == self.answer), label)
-        return label if isinstance(self.answer, int) or key == label else f"{label} ({key})"
+        key = next((key_label(key, language) for key, value in surface.keys if value == self.answer), label)
+        return label if at_a_place or isinstance(self.answer, int) or key == label else f"{label} ({key})"
 
     def describe(self, language: str, number: int | None = None) -> str:
         """Return the right answer and the reason, for people.

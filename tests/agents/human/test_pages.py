@@ -351,6 +351,16 @@ def _frames_of(name: str, seed: int) -> tuple[Any, ...]:
     return step.ask.reason(names).frames
 
 
+@pytest.mark.parametrize("name", ["vsr", "lsr", "cs", "smu"])
+def test_no_number_of_a_place_is_called_the_right_answer(name: str) -> None:
+    """On a number pad another key lies there."""
+    paradigm = load_paradigm(name)
+    displays = example_displays(paradigm, "en", resolve_levels(paradigm, paradigm.combinations()[-1], 1))
+    shown = [question.shown_answer("en") for display in displays for question in display.questions if question.kind.surface().regions]
+    assert shown
+    assert not any(character.isdigit() for text in shown for character in text)
+
+
 def test_every_pictured_letter_is_explained() -> None:
     displays = example_displays(load_paradigm("nback_verbal"), "en", {"n": 1, "lures": "none", "block_length": 24})
     prompt, *answers = worked_answers(displays, "en")
