@@ -73,6 +73,11 @@ class SetFile(BaseModel):
     agents: list[str] = Field(min_length=1, description="who takes the trials, as with --agent; one name, or a list")
     paradigms: dict[str, ParadigmEntry] = Field(min_length=1, description="names in the library or files, each with set, trials, design and generator")
     settings: dict[str, dict[str, Any]] = Field(default={"": {}}, min_length=1, description="settings of chat models by a name of yours, as with --chat")
+    wordings: dict[str, dict[str, Any]] = Field(
+        default={"": {}},
+        min_length=1,
+        description="the same task in other words, by a name of yours: settings of chat models that are sentences; each is crossed with settings and repeats",
+    )
     repeats: int = Field(default=1, ge=1, le=1000, description="how often chat models take the same trials")
     seed: int = Field(default=1, ge=0, description="seed of the sessions")
     budget: SetBudget = Field(default=SetBudget(), description="max_cost and max_tokens of all sessions together")
@@ -84,7 +89,7 @@ class SetFile(BaseModel):
     def _one_agent(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
 
-    @field_validator("paradigms", "settings", mode="before")
+    @field_validator("paradigms", "settings", "wordings", mode="before")
     @classmethod
     def _nothing_below(cls, value: Any) -> Any:
         return _entries(as_object(value).items()) or value
@@ -145,6 +150,22 @@ def _not_one(item: Any) -> str:
     return f"expected the name of a paradigm; found {show(item)}"
 
 
+#: the settings that a wording may have: sentences, and where they stand
+WORDS = frozenset(
+    (
+        "instructions",
+        "preamble",
+        "wording",
+        "prompts",
+        "delivery",
+        "instructions_as",
+        "acknowledgement",
+        "reask_text",
+        "reasoning_text",
+        "examples_text",
+        "trial_text",
+    )
+)
 #: under which key a session's record says to which set it belongs
 KEY = "evaluation"
 
@@ -171,6 +192,7 @@ class SetEntry:
     repeat : which repetition, from 1
     chat : settings of the chat model
     id : the same for the same session, whatever else is in the file
+    wording : its name in the file; empty where the file has none
     """
 
     agent: str
@@ -179,6 +201,7 @@ class SetEntry:
     repeat: int
     chat: Mapping[str, Any]
     id: str
+    wording: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +254,7 @@ class EvaluationSet:
         problems += [document.problem(("agents",), f"'{twice[0]}' is named twice")] if twice else []
         problems += [
             document.problem((key,), f"{key} are for chat models, and there is none among the agents")
-            for key in ("settings", "repeats", "budget", "prices", "care")
+            for key in ("settings", "wordings", "repeats", "budget", "prices", "care")
             if not with_settings and key in (document.data or {})
         ]
         shapes: dict[str, str] = {}
@@ -241,22 +264,37 @@ class EvaluationSet:
             alike = shapes.setdefault(digest(_shaping(settings)), name)
             if alike != name:
                 problems.append(document.problem(("settings", name), f"these are the same settings as '{alike}': leave them out, or use repeats"))
+        problems += self._faults_of_wordings()
         if problems:
             raise ParadigmError(in_order(problems))
         self.entries = list(self._entries())
+
+    def _faults_of_wordings(self) -> Iterator[Problem]:
+        """Yield what is wrong with wordings: settings that are no sentences, or that the settings of the file have as well, and two that are alike."""
+        shapes: dict[str, str] = {}
+        chosen = {name for settings in self.file.settings.values() for name in settings}
+        for name, words in self.file.wordings.items():
+            for key in words:
+                if key not in WORDS:
+                    yield self._document.problem(("wordings", name, key), f"a wording has sentences ({', '.join(sorted(WORDS))}): move '{key}' to settings")
+                elif key in chosen:
+                    yield self._document.problem(("wordings", name, key), f"'{key}' stands in settings, too: leave it out of one of them")
+            alike = shapes.setdefault(digest(words), name)
+            if alike != name:
+                yield self._document.problem(("wordings", name), f"this is the same wording as '{alike}': leave it out, or use repeats")
 
     def _entries(self) -> Iterator[SetEntry]:
         file = self.file
         for paradigm, agent in itertools.product(file.paradigms, file.agents):
             chat = bool(options_of(agent))
-            for settings, repeat in itertools.product(file.settings, range(1, file.repeats + 1)) if chat else [("", 1)]:
-                chat_settings = dict(file.settings[settings]) if chat else {}
+            for settings, words, repeat in itertools.product(file.settings, file.wordings, range(1, file.repeats + 1)) if chat else [("", "", 1)]:
+                chat_settings = {**file.settings[settings], **file.wordings[words]} if chat else {}
                 number = {"repeat": repeat} if repeat > 1 else {}
                 key = digest([agent, paradigm, file.paradigms[paradigm].model_dump(), {**_shaping(chat_settings), **number}, repeat, file.seed], length=16)
                 name = str(chat_settings.get("label") or (settings if len(file.settings) > 1 else ""))
-                label = ", ".join(filter(None, (name, f"repeat {repeat}" if file.repeats > 1 else "")))
+                label = ", ".join(filter(None, (name, words, f"repeat {repeat}" if file.repeats > 1 else "")))
                 chosen = {**beside(self._folder, chat_settings), **number, **({"label": label} if label else {})} if chat else {}
-                yield SetEntry(agent, paradigm, settings, repeat, chosen, key)
+                yield SetEntry(agent, paradigm, settings, repeat, chosen, key, words)
 
     def progress(self) -> list[SetProgress]:
         """The progress of every session, from its record."""
@@ -368,7 +406,7 @@ class EvaluationSet:
         forecast = {"sessions": 0.0, "requests": 0.0, "tokens": 0.0, "cost": 0.0}
         quiet = replace(watcher, say=_silent)
         # repeats are alike
-        for _, repeats in itertools.groupby(waiting, lambda entry: (entry.paradigm, entry.agent, entry.settings)):
+        for _, repeats in itertools.groupby(waiting, lambda entry: (entry.paradigm, entry.agent, entry.settings, entry.wording)):
             entry, *others = repeats
             chosen = self.chosen(entry.paradigm)
             try:
@@ -403,13 +441,13 @@ class EvaluationSet:
                 problems += error.problems
             except SpanLabError as error:
                 problems.append(self._document.problem(self._places[name], str(error)))
-        for name, chat in {entry.settings: entry.chat for entry in waiting if options_of(entry.agent)}.items():
+        for path, chat in {_path(entry): entry.chat for entry in waiting if options_of(entry.agent)}.items():
             try:
                 ChatSettings.read(chat)
             except ParadigmError as error:
                 problems += error.problems
             except SpanLabError as error:
-                problems.append(self._document.problem(("settings", name), str(error).removeprefix("chat settings: ")))
+                problems.append(self._document.problem(path, str(error).removeprefix("chat settings: ")))
         if problems:
             raise ParadigmError(in_order(problems))
 
@@ -431,7 +469,7 @@ class EvaluationSet:
                 f"{named(entry)}: the paradigm {entry.paradigm} has changed since {info['session']} began, so that trials would not be the same for all. "
                 "Restore the file, or begin the set in another folder (--data)"
             )
-        if (entry.agent, entry.settings) == (other.agent, other.settings) and options_of(entry.agent):
+        if (entry.agent, entry.settings, entry.wording) == (other.agent, other.settings, other.wording) and options_of(entry.agent):
             now, then = ({name: standing[name] for name in _shaping(standing) if name not in IN_NAME} for standing in (settings, info["agent_settings"]))
             changed = [name for name in now if name in then and canonical(now[name]) != canonical(then[name]) and name not in ("preset", "repeat")]
             if changed:
@@ -504,11 +542,17 @@ class EvaluationSet:
         agent = self._agent(standing.entry, care, watcher.say)
         request = prepare(agent, chosen, chosen.request(), watcher.say)
         link = {"set": self._name, "entry": standing.entry.id, "settings": standing.entry.settings, "repeat": standing.entry.repeat}
+        link |= {"wording": standing.entry.wording} if standing.entry.wording else {}
         request = replace(request, extra={**request.extra, KEY: link})
         return begin(self._data, chosen.paradigm, agent, chosen.plan, request), agent, True
 
 
+def _path(entry: SetEntry) -> YamlPath:
+    """Where the settings of an entry stand in the file; those of a wording count before others."""
+    return ("wordings", entry.wording) if entry.wording else ("settings", entry.settings)
+
+
 def named(entry: SetEntry) -> str:
     """An entry in words."""
-    parts = [entry.agent, entry.paradigm, entry.settings, f"repeat {entry.repeat}" if entry.repeat > 1 else ""]
+    parts = [entry.agent, entry.paradigm, entry.settings, entry.wording, f"repeat {entry.repeat}" if entry.repeat > 1 else ""]
     return ", ".join(filter(None, parts))

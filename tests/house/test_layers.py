@@ -49,6 +49,7 @@ EXTENSIONS: dict[str, set[str]] = {
     "planning": set(),
     "replication": {"neural"},
     "rescoring": set(),
+    "wordings": set(),
     "standards": set(),
 }
 #: names that a room gives to extensions through its door

@@ -1,0 +1,81 @@
+"""Random wordings and trials in closed form: a hand-computed case, repeats, and how often intervals hold what they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ..model import components, mean_squares, pooled
+from ..proof import CELLS, rates
+
+
+def scores(sd_wording: float, sd_trial: float, sd_rest: float, shape: tuple[int, int, int], seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    wordings, _, trials = shape
+    return sd_wording * rng.standard_normal((wordings, 1, 1)) + sd_trial * rng.standard_normal((1, 1, trials)) + sd_rest * rng.standard_normal(shape)
+
+
+def test_mean_squares_are_those_of_a_two_way_table() -> None:
+    table = np.array([[1.0, 2.0, 6.0], [2.0, 5.0, 8.0]])[:, None, :]
+    squares = mean_squares(table, [0, 0, 0])
+    # row means 3, 5; column means 1.5, 3.5, 7; mean 4
+    assert squares.wording == pytest.approx(3 * 2.0)
+    assert squares.trial == pytest.approx(2 * (2.5**2 + 0.5**2 + 3**2) / 2)
+    assert squares.both == pytest.approx((0.5**2 + 0.5**2 + 0 + 0.5**2 + 0.5**2 + 0) / 2)
+    assert squares.df == (1, 2, 2)
+
+
+def test_variances_are_found_again() -> None:
+    found = [components(scores(0.5, 1.0, 2.0, (20, 4, 200), seed), [0] * 200) for seed in range(8)]
+    means = {name: float(np.mean([getattr(parts, name) for parts in found])) for name in ("wording", "trial", "both", "sampling", "repeat")}
+    assert means["wording"] == pytest.approx(0.25, rel=0.25)
+    assert means["trial"] == pytest.approx(1.0, rel=0.1)
+    assert means["sampling"] == pytest.approx(4.0, rel=0.03)
+    assert means["both"] < 0.1
+    assert means["repeat"] < 0.02
+
+
+def test_identical_repeats_leave_the_interval_as_it_is() -> None:
+    few = scores(0.5, 1.0, 1.0, (5, 1, 30))
+    once, often = pooled(few, [0] * 30), pooled(np.repeat(few, 7, axis=1), [0] * 30)
+    assert once is not None
+    assert often is not None
+    assert (often.low, often.high, often.df) == pytest.approx((once.low, once.high, once.df))
+
+
+def test_repeats_that_differ_make_the_interval_shorter() -> None:
+    once, often = (scores(0.0, 0.0, 2.0, (6, repeats, 40), seed=3) for repeats in (1, 9))
+    first, second = pooled(once, [0] * 40), pooled(often, [0] * 40)
+    assert first is not None
+    assert second is not None
+    assert second.high - second.low < 0.6 * (first.high - first.low)
+
+
+def test_conditions_of_trials_are_no_random_variation() -> None:
+    table = scores(0.2, 0.1, 0.5, (5, 1, 40), seed=4)
+    table[:, :, 20:] += 5
+    apart, mixed = pooled(table, [0] * 20 + [1] * 20), pooled(table, [0] * 40)
+    assert apart is not None
+    assert mixed is not None
+    assert apart.high - apart.low < 0.7 * (mixed.high - mixed.low)
+
+
+def test_two_wordings_say_nothing_about_others() -> None:
+    assert pooled(scores(0.5, 1.0, 1.0, (2, 3, 30)), [0] * 30) is None
+
+
+def test_where_nothing_varies_there_is_no_p() -> None:
+    same = pooled(np.zeros((4, 2, 10)), [0] * 10)
+    assert same is not None
+    assert (same.low, same.high) == (0.0, 0.0)
+    assert math.isnan(same.p)
+
+
+@pytest.mark.parametrize("cell", CELLS[:2])
+def test_intervals_hold_what_they_say_and_those_over_trials_do_not(cell: tuple[int, int, int, float, float, float]) -> None:
+    """The whole proof, with 2,000 sets in each cell: ``python -m spanlab.extensions.wordings.proof``."""
+    found = rates(cell, 0.0, 300, seed=5)
+    assert found["pooled"] >= 0.92
+    assert found["over_trials"] < 0.75
