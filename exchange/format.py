@@ -20,8 +20,8 @@ from ..paradigms.paradigm import Generator
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Trials that nobody has answered yet, answers that others have published, sessions recorded here, or a table of answers that others recorded.
-Content = Literal["trials", "results", "sessions", "table"]
+#: Trials that nobody has answered yet, answers that others have published, sessions recorded here, a table of answers that others recorded, or protocols.
+Content = Literal["trials", "results", "sessions", "table", "presets"]
 #: Levels to use for some factors.
 Levels = Mapping[str, Sequence[Any]]
 
@@ -78,7 +78,8 @@ class Side:
 
     Parameters
     ----------
-    content : trials, results, sessions or a table. Trials are read into trials files, results and sessions into sessions, a table into a response table
+    content : trials, results, sessions, a table or presets. Trials are read into trials files, results and sessions into sessions, a table into a response
+        table, and presets into files of chat settings
     help : what comes of it, in a sentence
     options : what there is to choose
     source : what is read, or what is written: a paradigm, of which trials are made, or folders of sessions

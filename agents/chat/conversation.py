@@ -43,6 +43,8 @@ class Conversation:
         self._messages: list[Message] = []
         self._waiting: list[tuple[Part, ...]] = []  # messages of the user in the making, one for each step
         self._shown = 0
+        self._in_turn: list[str] = []  # words of what was shown since the last question, for a turn in words of the settings
+        self._turns = 0
         self._start = self._chain = chained("", model)
         self._instruction_texts = self._instructions(context)
         self._open(context, before or Before())
@@ -55,7 +57,7 @@ class Conversation:
         else:
             forms = dict.fromkeys(self._wording_of(kind)["form"] for kind in context.asks)
             parts = [settings.preamble, context.instructions, settings.reasoning_text, *forms]
-        return tuple(part.strip("\n") for part in parts if part.strip())
+        return tuple(part if settings.turn else part.strip("\n") for part in parts if part.strip())
 
     def _open(self, context: TrialContext, before: Before) -> None:
         """Say again what was said before the trial; then what is new: instructions where they are others than before, examples that were not shown yet."""
@@ -140,7 +142,10 @@ class Conversation:
     def show(self, percept: Percept) -> None:
         """Show the display of a step."""
         self._shown += 1
-        self._waiting.append(self._display(percept, self._shown))
+        if self._settings.turn:
+            self._in_turn += [part.text for part in self._display(percept, self._shown) if isinstance(part, Text)]
+        else:
+            self._waiting.append(self._display(percept, self._shown))
 
     def _display(self, percept: Percept, step: int, example: str = "") -> tuple[Part, ...]:
         """A display of the trial, or of an example."""
@@ -160,6 +165,8 @@ class Conversation:
 
     def ask(self, kind: ResponseKind, asked: str = "") -> None:
         """Put the question to what was shown last; ``asked`` is what the paradigm itself says of it."""
+        if self._settings.turn:
+            self._waiting.append((Text(self._turn()),))
         if self._settings.wording == "full":
             question = Text(" ".join(filter(None, (asked, self._wording_of(kind)["question"]))))
             if self._waiting:
@@ -167,8 +174,19 @@ class Conversation:
             else:
                 self._waiting.append((question,))
 
+    def _turn(self) -> str:
+        """Return what was shown since the last question, in the words that the settings have for it."""
+        *before, shown = self._in_turn
+        words = self._settings.first_turn if self._settings.first_turn and not self._turns else self._settings.turn
+        self._turns += 1
+        self._in_turn = []
+        return words.replace("{before}", " ".join(before)).replace("{shown}", shown)
+
     def ask_again(self, kind: ResponseKind, asked: str = "") -> None:
-        """Put the question again after a reply that could not be read: now in words, whatever the wording."""
+        """Put the question again after a reply that could not be read: now in words, whatever the wording, unless the settings have it said without."""
+        if not self._settings.reask_question:
+            self._waiting.append((Text(self._settings.reask_text),))
+            return
         self._waiting.append((Text(" ".join(filter(None, (self._settings.reask_text, asked, self._wording_of(kind)["question"])))),))
 
     def _wording_of(self, kind: ResponseKind) -> Sentences:

@@ -168,6 +168,12 @@ class ChatSettings(BaseModel):
         default="full",
         description="full: the instructions and every question say how to answer; bare: only the instructions and the stimuli are sent",
     )
+    turn: str = Field(
+        default="",
+        description="with wording bare: a question's message in these words, {shown} for what it is about, {before} for what was shown since the last answer; "
+        "instructions are then sent as they are written, with line breaks around them",
+    )
+    first_turn: str = Field(default="", description="with turn: the words of the first question of a trial; those of turn if not given")
     delivery: Literal["merged", "separate", "acknowledged"] = Field(
         default="merged",
         description="the steps between two questions are parts of one user message, one message each, or one message each with a scripted reply between them",
@@ -201,6 +207,7 @@ class ChatSettings(BaseModel):
     )
     reask: int = Field(default=1, ge=0, le=1000, description="how often a question is repeated after a reply that cannot be read as an answer")
     reask_text: str = Field(default="That could not be read as an answer.", min_length=1, description="sentence before the repeated question")
+    reask_question: bool = Field(default=True, description="whether the question follows reask_text when it is repeated")
     warm_up: int = Field(
         default=0, ge=0, le=1000, description="number of questions at the start of a conversation that are asked like all others but marked as warm-up"
     )
@@ -266,6 +273,12 @@ class ChatSettings(BaseModel):
             raise ValueError("extraction model and judge belong together: name the model that reads replies, such as judge=MODEL@PROVIDER")
         if self.prompts and self.wording == "bare":
             raise ValueError("with wording bare, questions have no text: set prompts to false, or wording to full")
+        if self.turn and (self.wording != "bare" or self.view != "words" or self.sounds != "words" or self.examples):
+            raise ValueError("turn puts what is shown into words of yours: set wording to bare, view and sounds to words, and examples to 0")
+        if (self.turn and "{shown}" not in self.turn) or (self.first_turn and "{shown}" not in self.first_turn):
+            raise ValueError("turn and first_turn need {shown}, where the words of what is shown stand")
+        if self.first_turn and not self.turn:
+            raise ValueError("first_turn is for the first question of a trial, and turn for the others: give turn as well")
         if self.reasoning == "before" and self.extraction == "first_character":
             raise ValueError(
                 "with reasons before the answer, the first character of a reply is not the answer: set extraction to tolerant, or reasoning to after"

@@ -172,6 +172,8 @@ def _output(side: Side, imports: bool) -> Parameter:
         return _parameter("_output", Path | None, typer.Option("-o", "--output", help=side.target.help, metavar=side.target.metavar), None)
     if side.content == "trials":
         return _parameter("_output", Path | None, typer.Option("-o", "--output", help="new folder for the trials files", metavar="DIR"), None)
+    if side.content == "presets":
+        return _parameter("_output", Path | None, typer.Option("-o", "--output", help="folder for the preset files", metavar="DIR"), None)
     if side.content == "table":
         return _parameter("_output", Path | None, typer.Option("-o", "--output", help="new response table", metavar="FILE.csv"), None)
     return _parameter("_output", Path | None, typer.Option("-o", "--output", "--data", help="folder for sessions", metavar="DATA"), None)

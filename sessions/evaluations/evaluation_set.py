@@ -150,9 +150,10 @@ def _not_one(item: Any) -> str:
     return f"expected the name of a paradigm; found {show(item)}"
 
 
-#: the settings that a wording may have: sentences, and where they stand
+#: the settings that a wording may have: sentences, where they stand, and protocols that have a name or a file
 WORDS = frozenset(
     (
+        "preset",
         "instructions",
         "preamble",
         "wording",

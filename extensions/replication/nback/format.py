@@ -101,6 +101,38 @@ class NBackResults(Format[_ReadingResults]):
             _tell_results(imported, report)
 
 
+class NBackProtocols(Format[Options, Options]):
+    """What the notebooks of the N-back study send to models, read from the user's own copy."""
+
+    name = "nback-protocols"
+    reads = Side(
+        "presets",
+        "Notebooks of the N-back study as presets of chat models, word for word, for --chat preset=FILE.",
+        Options,
+        Place("notebooks of the study (verbal.ipynb, spatial_3*3.ipynb ...), or the folder that they are in", "FOLDER", many=True),
+    )
+
+    @override
+    def read(self, sources: Sequence[Path], output: Path, options: Options, report: Report) -> None:
+        from .protocols import PARADIGMS, read_notebook, write_presets
+
+        notebooks = [path for source in sources for path in (sorted(source.glob("**/*.ipynb")) if source.is_dir() else [source])]
+        known = [path for path in notebooks if path.stem in PARADIGMS or path in sources]
+        if not known:
+            raise SpanLabError(f"no notebook of the study in {', '.join(map(str, sources))}; they are {', '.join(PARADIGMS)}")
+        protocols = [read_notebook(path) for path in known]
+        for path in (path for path in notebooks if path not in known):
+            report.note(f"left out: {path}: no notebook with blocks has this name")
+        for path in write_presets(protocols, output):
+            report.done(str(path))
+        for protocol in protocols:
+            if many := max(level.prefilled for level in protocol.levels):
+                report.note(
+                    f"NOTE {protocol.name}: the notebook writes the right answers to the first {many} questions of a block itself. No agent is told "
+                    "an answer here: these questions are asked, and marked as warm-up"
+                )
+
+
 def _level(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 4):
         raise SpanLabError(f"--n takes whole numbers, such as 1,2,3; found '{text}'")
