@@ -19,6 +19,7 @@ setup:
 
 demo: setup
 	@.venv/bin/spanlab demo $(ARGS)
+	@echo "Now yours: .venv/bin/spanlab app opens a page on which you take trials, and machines take the same ones."
 
 lint: setup
 	@.venv/bin/ruff check .

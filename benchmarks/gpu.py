@@ -180,9 +180,11 @@ def published_loop(told: Callable[..., None], peaks: dict[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    verb, *rest = sys.argv[1:] or [""]
+    verb, *rest = sys.argv[1:] or ["speed"]
     if verb == "losses":
         Path(rest[1]).write_text(json.dumps(losses(rest[0], int(rest[2]) if len(rest) > 2 else 100)))
+    elif verb == "speed" and not torch.cuda.is_available():
+        print("there is no GPU here, and this measures one")
     elif verb == "speed":
         speed(rest[0] if rest else None)
     elif verb == "differ":

@@ -1,0 +1,46 @@
+"""``spanlab app``."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spanlab.cli import DataOption
+from spanlab.core import SpanLabError, need
+from spanlab.core.locale import languages
+
+_DATA = Path("data")
+
+
+def app(
+    data: DataOption = _DATA,
+    port: Annotated[int, typer.Option("--port", help="port to listen on; a free one for 0", min=0, max=65535)] = 8760,
+    language: Annotated[str, typer.Option("--language", help="language of the pages")] = "en",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open the page in the browser")] = True,
+) -> None:
+    """Open the app: take a trial, let machines take the same one, see the curves, on this computer alone.
+
+    Sessions are those of the command line, in the same folder; under each button stands the command that it runs. What was started goes on when the app ends.
+    """
+    for package in ("starlette", "uvicorn", "websockets"):
+        need("web", package, "spanlab app")
+    if language not in languages():
+        raise SpanLabError(f"the languages are {', '.join(languages())}; found '{language}'")
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpanLabError(f"cannot write sessions to {data}: {error.strerror or error}; choose another folder with --data") from None
+    from .server import make_server, serve
+
+    server, gate = make_server(data, port, language)
+
+    def ready(address: str) -> None:
+        link = gate.link(address)
+        print(f"The app, for this computer alone: {link}  (Ctrl-C ends it; what it has started goes on)", flush=True)
+        if browser:
+            webbrowser.open(link)
+
+    serve(server, ready)

@@ -1,0 +1,166 @@
+"""What is recorded in a data folder, in short: read once, kept beside the data, and read again where a session has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Lock
+
+from spanlab.core import SpanLabError, write_json
+from spanlab.sessions.record import read_session, read_table
+
+_VERSION = 1
+#: data folders have sessions so deep (studies keep theirs deeper than others)
+_DEPTH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A session in a list.
+
+    Parameters
+    ----------
+    path : of its folder, below the data folder
+    state : by which it is seen that the record has changed
+    session, paradigm, title, participant, agent, kind, created : as the record has them
+    like : the session whose trials it repeats; empty for others
+    seed : of the session
+    planned, done : number of trials, practice left out
+    right, items : scored items that were right, and all
+    """
+
+    path: str
+    state: str
+    session: str
+    paradigm: str
+    title: str
+    participant: str
+    agent: str
+    kind: str
+    created: str
+    like: str
+    seed: int | None
+    planned: int
+    done: int
+    right: int
+    items: int
+
+    @property
+    def who(self) -> str:
+        """The answerer, as lists name them."""
+        return self.participant or self.agent
+
+    @property
+    def finished(self) -> bool:
+        """Whether all planned trials are taken."""
+        return self.done >= self.planned
+
+
+class SessionIndex:
+    """The sessions of a data folder.
+
+    Parameters
+    ----------
+    data : the folder; what was read is kept in ``.app/sessions.json`` below it, which can be deleted at any time
+    """
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self._file = data / ".app" / "sessions.json"
+        self._lock = Lock()
+        self._lines = self._kept()
+
+    def lines(self) -> list[SessionLine]:
+        """All sessions as they are now, the newest first; what cannot be read is left out."""
+        with self._lock:
+            seen = {path: _state(self.data / path) for path in _folders(self.data)}
+            changed = [path for path, state in seen.items() if path not in self._lines or self._lines[path].state != state]
+            gone = self._lines.keys() - seen.keys()
+            for path in gone:
+                del self._lines[path]
+            for path in changed:
+                self._lines.pop(path, None)
+                with suppress(SpanLabError, OSError, KeyError, ValueError):
+                    self._lines[path] = _line(self.data, path, seen[path])
+            if changed or gone:
+                self._keep()
+            return sorted(self._lines.values(), key=lambda line: (line.created, line.path), reverse=True)
+
+    def of_paradigm(self, paradigm: str) -> list[SessionLine]:
+        """The sessions of a paradigm."""
+        return [line for line in self.lines() if line.paradigm == paradigm]
+
+    def _kept(self) -> dict[str, SessionLine]:
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            if kept["version"] == _VERSION:
+                return {line["path"]: SessionLine(**line) for line in kept["sessions"]}
+        return {}
+
+    def _keep(self) -> None:
+        with suppress(OSError):  # a folder that cannot be written is read again next time
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_json(self._file, {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]})
+
+
+def _folders(data: Path) -> Iterator[str]:
+    """The folders of sessions, as paths below the data folder."""
+    waiting = [("", 0)]
+    while waiting:
+        path, depth = waiting.pop()
+        try:
+            with os.scandir(data / path) as entries:
+                names = {entry.name: entry.is_dir() for entry in entries}
+        except OSError:
+            continue
+        if "session.json" in names and path:
+            yield path
+        elif depth < _DEPTH:
+            waiting += [(f"{path}/{name}" if path else name, depth + 1) for name, folder in names.items() if folder and not name.startswith(".")]
+
+
+def _state(folder: Path) -> str:
+    """Sizes and times of the files that change when a session goes on."""
+    marks = []
+    for name in ("session.json", "events.jsonl", "responses.parquet", "parts"):
+        with suppress(OSError):
+            found = (folder / name).stat()
+            marks.append(f"{found.st_size}.{found.st_mtime_ns}")
+    return " ".join(marks)
+
+
+def _line(data: Path, path: str, state: str) -> SessionLine:
+    folder = data / path
+    info = read_session(folder)
+    done, right, items = _progress(folder)
+    plan = info["plan"]
+    planned = sum(not trial.get("practice", False) for trial in plan) if isinstance(plan, list) else done
+    return SessionLine(
+        path=path,
+        state=state,
+        session=info["session"],
+        paradigm=info["paradigm"],
+        title=info.get("paradigm_title", info["paradigm"]),
+        participant=info["participant"],
+        agent=info["agent"],
+        kind=info["agent_kind"],
+        created=info["created"],
+        like=info["like"],
+        seed=info["seed"],
+        planned=planned,
+        done=done,
+        right=right,
+        items=items,
+    )
+
+
+def _progress(folder: Path) -> tuple[int, int, int]:
+    """Finished trials, items that were right, and all items, practice left out."""
+    table = read_table(folder, ["trial", "practice", "correct", "correct_answer"]).to_pandas()
+    table = table[~table["practice"].astype(bool)]
+    correct = table.loc[table["correct_answer"].notna(), "correct"].dropna()
+    return int(table["trial"].nunique()), int(correct.sum()), len(correct)

@@ -1,0 +1,129 @@
+"""What the app has started: commands of the command line, each a process of its own with a folder in the data folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from spanlab.core import write_json
+
+from .job import ENDED, JOB, PRINTED
+
+State = Literal["runs", "done", "failed", "stopped"]
+#: so much of what a job printed is shown (characters)
+_SHOWN = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A command that was started.
+
+    Parameters
+    ----------
+    name : of its folder
+    arguments : of ``spanlab``
+    paradigm : it is about
+    started : when (UTC, ISO 8601)
+    state : whether it runs, or how it ended
+    printed : the end of what it printed
+    address : of the page that it serves; empty for other commands
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    paradigm: str
+    started: str
+    state: State
+    printed: str
+    address: str = ""
+
+    @property
+    def command(self) -> str:
+        """As it would be typed."""
+        return command_of(self.arguments)
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """The line that does the same in a terminal."""
+    return shlex.join(("spanlab", *arguments))
+
+
+class Jobs:
+    """The jobs of a data folder.
+
+    Parameters
+    ----------
+    data : the folder; jobs are in ``.app/jobs`` below it
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._folder = data / ".app" / "jobs"
+
+    def start(self, arguments: Sequence[str], paradigm: str, address: str = "") -> Job:
+        """Start a command, which goes on when the app ends."""
+        started = datetime.now(UTC)
+        name = f"{started:%Y%m%d-%H%M%S-%f}"
+        folder = self._folder / name
+        folder.mkdir(parents=True)
+        about = {"arguments": list(arguments), "paradigm": paradigm, "started": started.isoformat(timespec="seconds"), "address": address}
+        write_json(folder / JOB, about)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "spanlab.extensions.app.job", str(folder.resolve())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        write_json(folder / JOB, {**about, "process": process.pid})
+        return self.job(name)
+
+    def all(self) -> list[Job]:
+        """All jobs, the newest first."""
+        with suppress(OSError):
+            return [self.job(name) for name in sorted(os.listdir(self._folder), reverse=True) if (self._folder / name / JOB).exists()]
+        return []
+
+    def job(self, name: str) -> Job:
+        """The job of a folder."""
+        folder = self._folder / name
+        about: dict[str, Any] = json.loads((folder / JOB).read_text(encoding="utf-8"))
+        printed = ""
+        with suppress(OSError):
+            printed = (folder / PRINTED).read_text(encoding="utf-8", errors="replace")[-_SHOWN:]
+        return Job(name, tuple(about["arguments"]), about["paradigm"], about["started"], self._state(folder, about), printed, about["address"])
+
+    def stop(self, name: str) -> None:
+        """End a job as Ctrl-C does: what is finished is kept."""
+        about: dict[str, Any] = json.loads((self._folder / name / JOB).read_text(encoding="utf-8"))
+        if self._state(self._folder / name, about) == "runs":
+            with suppress(ProcessLookupError):
+                os.killpg(about["process"], signal.SIGINT)
+
+    def _state(self, folder: Path, about: dict[str, Any]) -> State:
+        with suppress(OSError, ValueError):
+            code = json.loads((folder / ENDED).read_text(encoding="utf-8"))["code"]
+            return "done" if code == 0 else "stopped" if code in (-signal.SIGINT, 130) else "failed"
+        return "runs" if "process" not in about or _alive(about["process"], str(folder.resolve())) else "failed"
+
+
+def _alive(process: int, folder: str) -> bool:
+    """Whether a process runs, and is the one of this folder where the system tells that."""
+    with suppress(ChildProcessError):
+        os.waitpid(process, os.WNOHANG)
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    with suppress(OSError):
+        return folder.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+    return True

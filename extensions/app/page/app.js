@@ -1,0 +1,278 @@
+// @ts-check
+// The wall's filters, the player, what the buttons start, and curves that grow.
+
+/** @template {Element} T @param {string} name @param {new () => T} kind @returns {T} */
+function part(name, kind) {
+  const found = document.querySelector(name);
+  if (!(found instanceof kind)) throw new Error(`the page has no ${name}`);
+  return found;
+}
+
+/** @param {string} address @param {object} asked */
+async function send(address, asked) {
+  const answer = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) });
+  const said = await answer.json().catch(() => ({ problem: `${answer.status}` }));
+  if (!answer.ok) throw new Error(said.problem || `${answer.status}`);
+  return said;
+}
+
+function filterWall() {
+  const form = part("#filters", HTMLFormElement), found = part("#found", HTMLElement);
+  const cards = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".wall li")]);
+  const show = () => {
+    const wanted = new FormData(form);
+    const words = String(wanted.get("search") || "").toLowerCase().split(/\s+/).filter(Boolean);
+    let count = 0;
+    for (const card of cards) {
+      const data = card.dataset;
+      const fits = words.every((word) => (data.words || "").includes(word))
+        && ["domains", "functions"].every((kind) => !wanted.get(kind) || (data[kind] || "").split("|").includes(String(wanted.get(kind))))
+        && ["people", "network"].every((kind) => !wanted.get(kind) || data[kind]);
+      card.hidden = !fits;
+      count += Number(fits);
+    }
+    found.textContent = (found.dataset.says || "").replace("{n}", String(count));
+  };
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  show();
+}
+
+/** @typedef {{source: string, ms: number, paced: boolean, phase: string, asks: boolean, words: string}} Picture */
+
+/** A trial, played at the time that it takes. @param {string} paradigm */
+function player(paradigm) {
+  const display = part("#display", HTMLImageElement), moment = part("#moment", HTMLInputElement), button = part("#play", HTMLButtonElement);
+  const phase = part("#phase", HTMLElement), levels = part("#levels", HTMLFormElement);
+  const sliders = /** @type {HTMLInputElement[]} */ ([...levels.querySelectorAll("input")]);
+  /** @type {Picture[]} */
+  let pictures = [];
+  let number = 0, at = 0, due = 0, playing = false;
+
+  const show = (/** @type {number} */ wanted) => {
+    at = wanted;
+    const picture = pictures[at];
+    if (!picture) return;
+    display.src = picture.source;
+    display.alt = picture.words;
+    moment.value = String(at);
+    const says = [picture.phase.replaceAll("_", " "), picture.paced ? phase.dataset.paced : `${picture.ms} ms`, ...(picture.asks ? [phase.dataset.asks] : [])];
+    phase.textContent = says.join(" · ");
+    moment.setAttribute("aria-valuetext", phase.textContent);
+  };
+  const label = () => { button.textContent = (playing ? button.dataset.pause : button.dataset.play) || ""; };
+  const step = (/** @type {number} */ now) => {
+    if (!playing) return;
+    while (playing && now >= due) {
+      if (at + 1 < pictures.length) {
+        show(at + 1);
+        due += pictures[at]?.ms ?? 0;
+      } else {
+        playing = false;
+        label();
+      }
+    }
+    requestAnimationFrame(step);
+  };
+  const load = async () => {
+    const wanted = new URLSearchParams({ number: String(number) });
+    for (const slider of sliders) {
+      const level = JSON.parse(slider.dataset.levels || "[]")[Number(slider.value)];
+      wanted.set(slider.name, JSON.stringify(level));
+      const output = slider.parentElement?.querySelector("output");
+      if (output) output.textContent = String(level);
+      slider.setAttribute("aria-valuetext", String(level));
+    }
+    const answer = await fetch(`/paradigms/${paradigm}/play?${wanted}`);
+    if (!answer.ok) return;
+    pictures = await answer.json();
+    moment.max = String(pictures.length - 1);
+    playing = false;
+    label();
+    show(0);
+  };
+  button.addEventListener("click", () => {
+    playing = !playing;
+    label();
+    if (!playing) return;
+    show(at + 1 < pictures.length ? at : 0);
+    due = performance.now() + (pictures[at]?.ms ?? 0);
+    requestAnimationFrame(step);
+  });
+  part("#another", HTMLButtonElement).addEventListener("click", () => { number += 1; void load(); });
+  moment.addEventListener("input", () => { playing = false; label(); show(Number(moment.value)); });
+  levels.addEventListener("input", () => void load());
+  void load();
+}
+
+/** What a form asks for. @param {HTMLFormElement} form @param {string} paradigm */
+function asked(form, paradigm) {
+  const values = new FormData(form);
+  const chat = String(values.get("chat") || "").trim();
+  return { ...Object.fromEntries(values), agents: [...values.getAll("agents"), ...(chat ? [chat] : [])], paradigm };
+}
+
+/** Forms that start commands. @param {string} paradigm @param {() => void} look */
+function starting(paradigm, look) {
+  for (const form of /** @type {HTMLFormElement[]} */ ([...document.querySelectorAll("form.start")])) {
+    const command = form.querySelector(".command code"), problem = /** @type {HTMLElement} */ (form.querySelector(".problem"));
+    const tell = (/** @type {unknown} */ error) => {
+      problem.textContent = error instanceof Error ? error.message : "";
+      problem.hidden = !problem.textContent;
+    };
+    const preview = () => {
+      send(`/jobs/${form.dataset.kind}`, { ...asked(form, paradigm), only_command: true }).then(
+        (said) => { if (command) command.textContent = said.command; tell(null); },
+        (error) => { if (command) command.textContent = ""; tell(error); },
+      );
+    };
+    form.addEventListener("change", preview);
+    preview();
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const button = /** @type {HTMLButtonElement} */ (event.submitter);
+      button.disabled = true;
+      try {
+        const said = await send(`/jobs/${button.dataset.kind}`, asked(form, paradigm));
+        if (command) command.textContent = said.command;
+        tell(null);
+        look();
+      } catch (error) {
+        tell(error);
+      }
+      button.disabled = false;
+    });
+  }
+  const form = part("#replay", HTMLFormElement), said = part("#said", HTMLElement);
+  part("#estimate", HTMLButtonElement).addEventListener("click", async () => {
+    said.replaceChildren(item("…"));
+    try {
+      said.replaceChildren(...(await send("/jobs/estimate", asked(form, paradigm))).said.map(item));
+    } catch (error) {
+      said.replaceChildren(item(error instanceof Error ? error.message : ""));
+    }
+  });
+}
+
+/** @param {string} text */
+function item(text) {
+  const line = document.createElement("li");
+  line.textContent = text;
+  return line;
+}
+
+/** Sessions and curves while they grow. @param {string} paradigm @returns {() => void} */
+function watching(paradigm) {
+  const none = part("#none", HTMLElement), progress = part("#progress", HTMLElement), rows = part("#progress tbody", HTMLTableSectionElement);
+  const like = part("#replay select[name=like]", HTMLSelectElement), figures = part("#figures", HTMLSelectElement), figure = part("#figure", HTMLElement);
+  const jobs = part("#jobs", HTMLElement), command = part("#figure-command", HTMLElement);
+  let state = "", shown = "", looking = false;
+  /** @type {Set<string>} */
+  const opened = new Set();
+
+  const cell = (/** @type {string | Node} */ content, kind = "") => {
+    const made = document.createElement("td");
+    made.className = kind;
+    made.append(content);
+    return made;
+  };
+  const drawSessions = (/** @type {any[]} */ sessions) => {
+    rows.replaceChildren(...sessions.map((session) => {
+      const row = document.createElement("tr"), who = document.createElement("th"), link = document.createElement("a");
+      who.scope = "row";
+      who.textContent = session.who;
+      link.href = `/sessions/${session.path.split("/").map(encodeURIComponent).join("/")}/trials/1`;
+      link.textContent = session.session;
+      const right = session.items ? `${Math.round(100 * session.right / session.items)}%` : "–";
+      row.append(who, cell(`${session.done} / ${session.planned}`, "number"), cell(right, "number"), cell(session.done ? link : session.session));
+      return row;
+    }));
+    progress.hidden = !sessions.length;
+    none.hidden = !!sessions.length;
+    const chosen = like.value, people = sessions.filter((session) => session.done && session.done === session.planned);
+    like.replaceChildren(/** @type {HTMLOptionElement} */ (like.options[0]), ...people.map((session) => new Option(`${session.who} (${session.done})`, session.path)));
+    like.value = [...like.options].some((option) => option.value === chosen) ? chosen : "";
+    if (!chosen && people[0]?.person && !like.dataset.touched) like.value = people[0].path;
+  };
+  const drawJobs = (/** @type {any[]} */ started) => {
+    jobs.replaceChildren(...started.map((job) => {
+      const line = document.createElement("li"), code = document.createElement("code"), name = document.createElement("strong");
+      name.textContent = jobs.dataset[job.state] || job.state;
+      code.textContent = job.command;
+      line.append(name, " ", code);
+      if (job.address) {
+        const open = document.createElement("a");
+        open.href = job.address;
+        open.target = "_blank";
+        open.rel = "noopener";
+        open.className = "button";
+        open.textContent = jobs.dataset.open || "";
+        line.append(" ", open);
+      }
+      if (job.state === "runs") {
+        const stop = document.createElement("button");
+        stop.type = "button";
+        stop.textContent = jobs.dataset.stop || "";
+        stop.addEventListener("click", () => void send(`/jobs/${job.name}/stop`, {}).then(look));
+        line.append(" ", stop);
+      }
+      if (job.printed) {
+        const details = document.createElement("details"), summary = document.createElement("summary"), text = document.createElement("pre");
+        summary.textContent = jobs.dataset.printed || "";
+        text.textContent = job.printed;
+        details.open = opened.has(job.name) || job.state === "failed";
+        details.addEventListener("toggle", () => { if (details.open) opened.add(job.name); else opened.delete(job.name); });
+        details.append(summary, text);
+        line.append(details);
+      }
+      return line;
+    }));
+  };
+  const drawFigure = () => {
+    const name = figures.value;
+    if (!name || shown === `${name} ${state}`) return;
+    shown = `${name} ${state}`;
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const picture = new Image();
+    picture.alt = (figure.dataset.says || "").replace("{name}", name.replaceAll("_", " "));
+    picture.addEventListener("load", () => { figure.replaceChildren(picture); figure.hidden = false; });
+    picture.src = `/paradigms/${paradigm}/${name}.svg?theme=${dark ? "dark" : "light"}&state=${encodeURIComponent(state)}`;
+    command.textContent = `spanlab figure ${name} ${command.dataset.folder} --paradigm ${paradigm} -o ${name}.svg`;
+    if (command.parentElement) command.parentElement.hidden = false;
+  };
+  const look = async () => {
+    if (looking) return;
+    looking = true;
+    try {
+      const answer = await fetch(`/paradigms/${paradigm}/live`);
+      if (answer.ok) {
+        const now = await answer.json();
+        drawJobs(now.jobs);
+        if (now.state !== state || rows.rows.length !== now.sessions.length) drawSessions(now.sessions);
+        state = now.state;
+        if ([...figures.options].map((option) => option.value).join() !== now.figures.join()) {
+          const chosen = figures.value;
+          figures.replaceChildren(...now.figures.map((/** @type {string} */ name) => new Option(name.replaceAll("_", " "), name)));
+          if (now.figures.includes(chosen)) figures.value = chosen;
+        }
+        part("#figures-row", HTMLElement).hidden = !now.figures.length;
+        drawFigure();
+      }
+    } finally {
+      looking = false;
+    }
+  };
+  like.addEventListener("change", () => { like.dataset.touched = "yes"; });
+  figures.addEventListener("change", drawFigure);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { shown = ""; drawFigure(); });
+  setInterval(() => { if (!document.hidden) void look(); }, 1500);
+  void look();
+  return () => void look();
+}
+
+if (document.querySelector("#filters")) filterWall();
+const paradigm = document.querySelector("#paradigm");
+if (paradigm instanceof HTMLElement && paradigm.dataset.name) {
+  player(paradigm.dataset.name);
+  starting(paradigm.dataset.name, watching(paradigm.dataset.name));
+}

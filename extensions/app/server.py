@@ -1,0 +1,382 @@
+"""The pages of the app, and what their buttons do. Starlette and uvicorn are imported here alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import jinja2
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import spanlab
+from spanlab.core import SpanLabError
+from spanlab.core.locale import sentences
+from spanlab.paradigms import load_paradigm
+
+from . import catalogue, shown
+from .asking import estimate, replay_arguments, serve_arguments, window_arguments
+from .curves import Curves, Theme
+from .gate import SAFE, Gate
+from .index import SessionIndex, SessionLine
+from .jobs import Job, Jobs, command_of
+
+#: sessions on a page of the list, and on the first page
+_ON_PAGE, _NEWEST = 100, 8
+_KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".ttf": "font/ttf"}
+
+
+class AppPages:
+    """The pages.
+
+    Parameters
+    ----------
+    data : folder of the sessions
+    language : of the pages
+    """
+
+    def __init__(self, data: Path, language: str) -> None:
+        self.data, self.language = data, language
+        self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
+        self.catalogue = catalogue.Catalogue(data / ".app" / "networks.json")
+        self._texts = {key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")}
+        self._files = _files()
+        self._environment = jinja2.Environment(
+            autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_template)
+        )
+        self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
+
+    def routes(self) -> list[Route]:
+        """All addresses."""
+        return [
+            Route("/", self.home),
+            Route("/paradigms", self.wall),
+            Route("/paradigms/{name}", self.paradigm),
+            Route("/paradigms/{name}/thumbnail.png", self.thumbnail),
+            Route("/paradigms/{name}/play", self.play),
+            Route("/paradigms/{name}/live", self.live),
+            Route("/paradigms/{name}/{figure}.svg", self.figure),
+            Route("/sessions", self.sessions),
+            Route("/sessions/{path:path}/trials/{key}", self.trial),
+            Route("/page/{file}", self.file),
+            Route("/jobs/estimate", self.estimate, methods=["POST"]),
+            Route("/jobs/{kind}", self.start, methods=["POST"]),
+            Route("/jobs/{name}/stop", self.stop, methods=["POST"]),
+        ]
+
+    def look_ahead(self) -> None:
+        """Read what takes longest, before anybody asks for it."""
+        self.index.lines()
+        self.catalogue.cards()
+
+    # -- pages ---------------------------------------------------------------------------------------------------------------------------------------
+
+    async def home(self, request: Request) -> Response:
+        """The three jobs, what was done last, and what is running."""
+        lines = await run_in_threadpool(self.index.lines)
+        running = [job for job in await run_in_threadpool(self.jobs.all) if job.state == "runs"]
+        return self._page("home.html", lines=lines[:_NEWEST], count=len(lines), jobs=running)
+
+    async def wall(self, request: Request) -> Response:
+        """All paradigms."""
+        cards = await run_in_threadpool(self.catalogue.cards)
+        kinds = {kind: sorted({name for card in cards for name in getattr(card, kind)}) for kind in ("domains", "functions")}
+        return self._page("wall.html", cards=cards, kinds=kinds)
+
+    async def paradigm(self, request: Request) -> Response:
+        """One paradigm: play it, take it, let others take it, see the curves."""
+        name = _known(request)
+        card = await run_in_threadpool(self.catalogue.card, name)
+        return self._page("paradigm.html", card=card, factors=catalogue.factors(name), observers=_OBSERVERS, data=str(self.data))
+
+    async def sessions(self, request: Request) -> Response:
+        """Everything recorded."""
+        lines = await run_in_threadpool(self.index.lines)
+        wanted = request.query_params.get("search", "").strip()
+        if wanted:
+            words = wanted.casefold().split()
+            lines = [line for line in lines if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)]
+        pages = max(1, -(-len(lines) // _ON_PAGE))
+        number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdigit() else 1
+        return self._page(
+            "sessions.html", lines=lines[(number - 1) * _ON_PAGE : number * _ON_PAGE], count=len(lines), number=number, pages=pages, wanted=wanted
+        )
+
+    async def trial(self, request: Request) -> Response:
+        """One trial, side by side."""
+        path, key = str(request.path_params["path"]), str(request.path_params["key"])
+        lines = await run_in_threadpool(self.index.lines)
+        line = next((line for line in lines if line.path == path), None)
+        if line is None:
+            raise MissingError
+        looked = await run_in_threadpool(shown.look_at, self.data, path, key, _with_its_trials(line, lines), line.who)
+        return self._page("trial.html", trial=looked, path=path)
+
+    # -- parts of pages ----------------------------------------------------------------------------------------------------------------------------------
+
+    async def thumbnail(self, request: Request) -> Response:
+        """A display of a paradigm."""
+        return Response(await run_in_threadpool(shown.thumbnail, _known(request)), media_type="image/png", headers={"cache-control": "private, max-age=3600"})
+
+    async def play(self, request: Request) -> Response:
+        """The displays of a trial that nobody takes."""
+        paradigm = load_paradigm(_known(request))
+        levels = {name: json.loads(level) for name, level in request.query_params.items() if name != "number"}
+        number = int(text) % 1000 if (text := request.query_params.get("number", "0")).isdigit() else 0
+        pictures = await run_in_threadpool(shown.played, paradigm, levels, number)
+        return JSONResponse(
+            [{"source": one.source, "ms": one.ms, "paced": one.self_paced, "phase": one.phase, "asks": one.asks, "words": one.words} for one in pictures]
+        )
+
+    async def live(self, request: Request) -> Response:
+        """The sessions of a paradigm, what is running, and which figures there are."""
+        name = _known(request)
+        lines = await run_in_threadpool(self.index.of_paradigm, name)
+        answered = [line for line in lines if line.done]
+        figures = await run_in_threadpool(self.curves.names, answered) if answered else ()
+        jobs = [job for job in await run_in_threadpool(self.jobs.all) if job.paradigm == name]
+        await run_in_threadpool(self._end_served, jobs, lines)
+        return JSONResponse(
+            {
+                "sessions": [_as_json(line) for line in lines[:_ON_PAGE]],
+                "jobs": [
+                    {"name": job.name, "command": job.command, "state": job.state, "printed": job.printed, "address": job.address if opens else ""}
+                    for job, opens in [(job, job.state == "runs" and await _listens(job.address)) for job in jobs[:_NEWEST]]
+                ],
+                "figures": list(figures),
+                "state": str(hash(tuple(line.state for line in answered))),
+            }
+        )
+
+    async def figure(self, request: Request) -> Response:
+        """A figure of all sessions of a paradigm."""
+        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
+        if not lines or not (curve := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)).svg:
+            raise MissingError
+        return Response(curve.svg, media_type="image/svg+xml")
+
+    async def file(self, request: Request) -> Response:
+        """Styles, scripts and letters."""
+        name = str(request.path_params["file"])
+        if name not in self._files:
+            raise MissingError
+        return Response(self._files[name], media_type=_KINDS[name[name.rfind(".") :]])
+
+    # -- buttons ---------------------------------------------------------------------------------------------------------------------------------------
+
+    async def estimate(self, request: Request) -> Response:
+        """What a session of a machine is going to cost, before it begins."""
+        asked = await _asked(request)
+        arguments = await run_in_threadpool(replay_arguments, asked, self.data, self.index.lines())
+        said = await run_in_threadpool(estimate, asked, self.data, self.index.lines())
+        return JSONResponse({"command": command_of(arguments), "said": said})
+
+    async def start(self, request: Request) -> Response:
+        """Start a command."""
+        kind, asked = str(request.path_params["kind"]), await _asked(request)
+        if asked.get("paradigm") not in spanlab.list_paradigms():
+            raise SpanLabError("there is no such paradigm")
+        lines = await run_in_threadpool(self.index.lines)
+        address = ""
+        if kind == "take":
+            arguments, address = await run_in_threadpool(serve_arguments, asked, self.data, lines, self.language, _free_port())
+        elif kind == "window":
+            arguments = await run_in_threadpool(window_arguments, asked, self.data, lines, self.language)
+        elif kind == "replay":
+            arguments = await run_in_threadpool(replay_arguments, asked, self.data, lines)
+        else:
+            raise MissingError
+        if asked.get("only_command"):
+            return JSONResponse({"command": command_of(arguments)})
+        job = await run_in_threadpool(self.jobs.start, arguments, asked["paradigm"], address)
+        return JSONResponse({"name": job.name, "command": job.command, "address": job.address})
+
+    async def stop(self, request: Request) -> Response:
+        """End what was started, as Ctrl-C does."""
+        names = [job.name for job in await run_in_threadpool(self.jobs.all)]
+        if (name := str(request.path_params["name"])) not in names:
+            raise MissingError
+        await run_in_threadpool(self.jobs.stop, name)
+        return JSONResponse({})
+
+    def _end_served(self, jobs: Sequence[Job], lines: Sequence[SessionLine]) -> None:
+        """End servers of the page whose participant has finished: nobody else is going to come."""
+        finished = {line.participant for line in lines if line.finished and line.participant}
+        for job in jobs:
+            if job.state == "runs" and job.address and job.address.rpartition("=")[2] in finished:
+                self.jobs.stop(job.name)
+
+    def _page(self, template: str, **values: Any) -> Response:
+        return HTMLResponse(self._environment.get_template(template).render(text=self._texts, language=self.language, **values))
+
+
+class MissingError(Exception):
+    """There is nothing at an address."""
+
+
+#: simulated observers that every paradigm has
+_OBSERVERS = ("ideal", "capacity:4", "observer:sum")
+
+
+def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tuple[str, str]]:
+    """The sessions that may have the trials of one, with their answerers: those that repeat it, that it repeats, and that have its seed."""
+    names = {line.session, line.like} - {""}
+    same = [
+        one
+        for one in lines
+        if one.paradigm == line.paradigm and (one.session in names or one.like in names or (line.seed is not None and one.seed == line.seed))
+    ]
+    return [(one.path, one.who) for one in same]
+
+
+async def _listens(address: str) -> bool:
+    """Whether a page can be opened now."""
+    if not address:
+        return False
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+def _as_json(line: SessionLine) -> Mapping[str, Any]:
+    return {
+        "path": line.path,
+        "who": line.who,
+        "person": bool(line.participant),
+        "done": line.done,
+        "planned": line.planned,
+        "right": line.right,
+        "items": line.items,
+        "session": line.session,
+    }
+
+
+def _known(request: Request) -> str:
+    """The paradigm of an address."""
+    name = str(request.path_params["name"])
+    if name not in spanlab.list_paradigms():
+        raise MissingError
+    return name
+
+
+async def _asked(request: Request) -> dict[str, Any]:
+    """What a page asks for.
+
+    Raises
+    ------
+    SpanLabError
+        when it is no JSON object.
+    """
+    try:
+        asked = json.loads(await request.body())
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict):
+        raise SpanLabError("a page of the app asks in JSON")
+    return asked
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    folders = (files("spanlab.extensions.app") / "page", files("spanlab.stimuli.render") / "fonts")
+    return {path.name: path.read_bytes() for folder in folders for path in folder.iterdir() if path.name[path.name.rfind(".") :] in _KINDS}
+
+
+def _template(name: str) -> str:
+    return (files("spanlab.extensions.app") / "page" / name).read_text("utf-8")
+
+
+def _free_port() -> int:
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return int(tried.getsockname()[1])
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return Response("There is nothing here.", 404, media_type="text/plain")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return JSONResponse({"problem": str(error)}, 422)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    return Response("Something went wrong.", 500, media_type="text/plain")
+
+
+def application(data: Path, language: str, gate: Gate) -> ASGIApp:
+    """The app behind its gate."""
+    handlers = {MissingError: _missing, SpanLabError: _refused, ValueError: _refused, Exception: _fault, 404: _missing, 405: _missing}
+    pages = AppPages(data, language)
+
+    @asynccontextmanager
+    async def looking_ahead(app: Starlette) -> AsyncGenerator[None]:
+        task = asyncio.create_task(run_in_threadpool(pages.look_ahead))
+        yield
+        task.cancel()
+
+    return gate.around(_safe(Starlette(routes=pages.routes(), exception_handlers=handlers, lifespan=looking_ahead)))
+
+
+def make_server(data: Path, port: int, language: str = "en") -> tuple[uvicorn.Server, Gate]:
+    """The server, which does not run yet, and its gate."""
+    gate = Gate()
+    app = application(data, language, gate)
+    return uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", server_header=False, timeout_graceful_shutdown=2)), gate
+
+
+def _safe(app: ASGIApp) -> ASGIApp:
+    """The application, whose answers say what browsers may do with them."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                said = {name for name, _ in message["headers"]}
+                message["headers"] += [(name.encode(), value.encode()) for name, value in SAFE.items() if name.encode() not in said]
+            await send(message)
+
+        await app(scope, receive, with_headers)
+
+    return answered
+
+
+def serve(server: uvicorn.Server, ready: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; ``ready`` is called with the address as soon as the pages can be opened.
+
+    Raises
+    ------
+    SpanLabError
+        when nothing can listen there.
+    """
+
+    async def run() -> None:
+        serving = asyncio.create_task(server.serve())
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.02)
+        if server.started:
+            ready(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}")
+        await serving
+
+    try:
+        asyncio.run(run())
+    except SystemExit:
+        raise SpanLabError(f"nothing can listen on port {server.config.port}: is the app open already? Choose another port with --port") from None
+    except KeyboardInterrupt:
+        pass  # Ctrl-C, which the server has heeded already

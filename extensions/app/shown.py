@@ -1,0 +1,251 @@
+"""Trials as pictures: one to be played, which nobody takes, and recorded ones to be looked at."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from spanlab.core import SpanLabError, kind_named
+from spanlab.paradigms import Ask, Paradigm, Percept, compile_trial, load_paradigm, plan_dataset
+from spanlab.sessions import TakenTrial, same_trials, taken_trials
+from spanlab.sessions.record import read_events, read_session
+from spanlab.sessions.transcripts import Transcript
+from spanlab.stimuli import BACKGROUND, Stimulus
+from spanlab.stimuli.render import picture, render
+
+#: pixels of a side: of displays that are played, of those of a strip, and of thumbnails
+PLAYED, STRIP, THUMBNAIL = 480, 144, 192
+#: so long is shown what waits for its participant (ms)
+_SELF_PACED_MS = 1500.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A display.
+
+    Parameters
+    ----------
+    source : a PNG file, as a ``data:`` address
+    ms : for how long; a second and a half where the participant goes on
+    self_paced : whether the participant goes on
+    phase : of the trial
+    asks : whether this is when the question is asked
+    words : what it shows, in words
+    """
+
+    source: str
+    ms: float
+    self_paced: bool
+    phase: str
+    asks: bool
+    words: str
+
+
+def played(paradigm: Paradigm, levels: Mapping[str, Any], number: int) -> list[ShownPicture]:
+    """The displays of a trial with these levels. It comes from the seeds of validation, of which no session has any.
+
+    Raises
+    ------
+    SpanLabError
+        for levels that there are not.
+    """
+    planned = next(iter(plan_dataset(paradigm, 0, "validation", 1, {name: [level] for name, level in levels.items()}, start=number)))
+    return pictures([step.percept for step in planned.compile(paradigm, "corrected").steps], PLAYED)
+
+
+def pictures(percepts: Sequence[Percept], size_px: int) -> list[ShownPicture]:
+    """The displays of steps, one after another."""
+    return [
+        ShownPicture(
+            _png(display.stimulus, size_px),
+            _SELF_PACED_MS if display.ms is None else display.ms,
+            display.ms is None,
+            percept.phase,
+            percept.ask is not None,
+            display.stimulus.words(),
+        )
+        for percept in percepts
+        for display in percept.displays
+    ]
+
+
+@lru_cache(maxsize=64)
+def thumbnail(name: str) -> bytes:
+    """The display of a paradigm in which there is most to see, as a PNG file."""
+    paradigm = load_paradigm(name)
+    trial = compile_trial(paradigm, paradigm.combinations()[len(paradigm.combinations()) // 2], 0)
+    stimuli = [display.stimulus for step in trial.steps for display in step.percept.displays]
+    return _file(max(stimuli, key=_drawn), THUMBNAIL)
+
+
+def _drawn(stimulus: Stimulus) -> int:
+    """How many pixels of a small picture are not background."""
+    return int((render(stimulus.scene()) != np.array(BACKGROUND)).any(axis=2).sum())
+
+
+def _file(stimulus: Stimulus, size_px: int) -> bytes:
+    drawn = io.BytesIO()
+    picture(stimulus.scene(), size_px).save(drawn, "PNG")
+    return drawn.getvalue()
+
+
+def _png(stimulus: Stimulus, size_px: int) -> str:
+    return "data:image/png;base64," + base64.b64encode(_file(stimulus, size_px)).decode("ascii")
+
+
+Mark = Literal["right", "wrong", "partly", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """An answer to a question of a trial.
+
+    Parameters
+    ----------
+    answer : in words; empty where there was none
+    mark : whether it was right
+    rt_ms : reaction time; None where there is none
+    outcome : answered, omitted, invalid ...
+    reply : what a chat model wrote; empty for others
+    """
+
+    answer: str
+    mark: Mark
+    rt_ms: float | None
+    outcome: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBy:
+    """The same trial as somebody took it.
+
+    Parameters
+    ----------
+    who : person or agent
+    session : path of the session, below the data folder
+    key : of the trial in it
+    answers : one for each question
+    conversation : what a chat model read and wrote, by whom; empty for others
+    """
+
+    who: str
+    session: str
+    key: str
+    answers: tuple[GivenAnswer, ...]
+    conversation: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A recorded trial: what was shown, what was right, and what everybody answered who took the same one.
+
+    Parameters
+    ----------
+    paradigm, title : of the session
+    key : of the trial
+    before, after : keys of the trials beside it; empty at the ends
+    levels : of the factors
+    strip : its displays
+    questions : the right answer to each
+    takers : the session it was opened from first
+    """
+
+    paradigm: str
+    title: str
+    key: str
+    before: str
+    after: str
+    levels: Mapping[str, Any]
+    strip: list[ShownPicture]
+    questions: tuple[str, ...]
+    takers: tuple[TakenBy, ...]
+
+
+def look_at(data: Path, path: str, key: str, others: Sequence[tuple[str, str]], who: str) -> LookedAt:
+    """A finished trial of a session, beside the same trial in others.
+
+    Parameters
+    ----------
+    others : path and answerer of the sessions that may have it
+    who : the answerer of this session
+
+    Raises
+    ------
+    SpanLabError
+        when the session has no such trial, or it is not finished: before that nobody sees what is right.
+    """
+    session = same_trials(data / path)
+    taken = {trial.key: trial for trial in taken_trials(session, read_events(data / path), practice=True)}
+    if key not in taken:
+        raise SpanLabError(f"{path} has no finished trial {key}")
+    trial, keys = taken[key], list(taken)
+    at = keys.index(key)
+    takers = [_taken_by(data, who, path, trial)]
+    for other, name in others:
+        if other != path and (same := _same(data / other, trial)) is not None:
+            takers.append(_taken_by(data, name, other, same))
+    asked = [(step.percept.ask, step.truth) for step in trial.trial.steps if step.percept.ask is not None]
+    return LookedAt(
+        paradigm=session.paradigm.name,
+        title=session.paradigm.title,
+        key=key,
+        before=keys[at - 1] if at else "",
+        after=keys[at + 1] if at + 1 < len(keys) else "",
+        levels=trial.start["levels"],
+        strip=pictures([step.percept for step in trial.trial.steps], STRIP),
+        questions=tuple("" if truth.answer is None else _written(ask, truth.answer) for ask, truth in asked),
+        takers=tuple(takers),
+    )
+
+
+def _same(folder: Path, trial: TakenTrial) -> TakenTrial | None:
+    """The same trial in another session, if it is finished there."""
+    try:
+        events = read_events(folder)
+        if not any(event["event"] == "trial_start" and event["trial_id"] == trial.start["trial_id"] for event in events):
+            return None
+        return next((one for one in taken_trials(same_trials(folder), events, practice=True) if one.start["trial_id"] == trial.start["trial_id"]), None)
+    except SpanLabError:
+        return None
+
+
+def _taken_by(data: Path, who: str, path: str, trial: TakenTrial) -> TakenBy:
+    kind = read_session(data / path)["agent_kind"]
+    asks = [step.percept.ask for step in trial.trial.steps if step.percept.ask is not None]
+    answers = tuple(_given(ask, line) for ask, line in zip(asks, trial.questions, strict=False))
+    return TakenBy(who, path, trial.key, answers, _conversation(data / path, kind, trial.key))
+
+
+def _given(ask: Ask, line: Mapping[str, Any]) -> GivenAnswer:
+    scored = [score["correct"] for score in line["scores"] if score["correct"] is not None]
+    mark: Mark = "none" if not scored else "right" if all(scored) else "partly" if any(scored) else "wrong"
+    value = line["value"]
+    answer = "" if value is None else _written(ask, tuple(value) if isinstance(value, list) else value)
+    return GivenAnswer(answer, mark, line["rt_ms"], line["outcome"], line["raw"] if isinstance(line["raw"], str) else "")
+
+
+def _conversation(folder: Path, kind: str, key: str) -> tuple[tuple[str, str], ...]:
+    """What a chat model read and wrote in a trial: who says it, and the text; none for others."""
+    if not kind_named(kind).converses:
+        return ()
+    talk = Transcript(folder).talk(key)
+    said: list[tuple[str, str]] = []
+    for turn in talk.turns:
+        said += [(message.role, "\n".join(part if isinstance(part, str) else f"[{part.words}]" for part in message.parts)) for message in turn.sent]
+        said.append(("assistant", turn.reply.content))
+    return tuple(said)
+
+
+def _written(ask: Ask, answer: Any) -> str:
+    try:
+        return ask.kind.write(answer)
+    except (ValueError, TypeError, IndexError, KeyError):
+        return str(answer)

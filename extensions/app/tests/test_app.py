@@ -1,0 +1,209 @@
+"""The app: who may talk to it, what its pages show and never show, what its buttons run, and that nothing is lost with it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from spanlab.core import SpanLabError
+from spanlab.paradigms import load_paradigm
+from spanlab.sessions.record import read_events
+
+from .. import index as index_module
+from ..asking import estimate, replay_arguments, serve_arguments, window_arguments
+from ..gate import Gate
+from ..index import SessionIndex
+from ..jobs import Job, Jobs
+from ..server import application
+from ..shown import look_at, played
+
+GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
+HERE, BASE = ("127.0.0.1", 50000), "http://127.0.0.1:8760"
+CHAT = "vsr-chat-scripted-s31"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with a session of a chat model."""
+    shutil.copytree(GOLDEN / CHAT, tmp_path / "data" / CHAT)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def client(folder: Path, gate: Gate) -> TestClient:
+    """A browser that was let in."""
+    client = TestClient(application(folder, "en", gate), base_url=BASE, client=HERE)
+    client.get(gate.link(""))
+    return client
+
+
+def test_only_a_browser_with_the_token_is_let_in(folder: Path, gate: Gate) -> None:
+    stranger = TestClient(application(folder, "en", gate), base_url=BASE, client=HERE)
+    for address in ("/", "/paradigms", "/sessions", f"/sessions/{CHAT}/trials/1", "/page/app.js", "/?token=guessed"):
+        answer = stranger.get(address)
+        assert (answer.status_code, CHAT in answer.text) == (403, False), address
+    entered = stranger.get(gate.link(""), follow_redirects=False)
+    assert (entered.status_code, entered.headers["location"]) == (303, "/")
+    assert "HttpOnly" in entered.headers["set-cookie"]
+    assert "SameSite=strict" in entered.headers["set-cookie"]
+    assert stranger.get("/").status_code == 200
+
+
+def test_other_computers_and_other_names_of_this_one_are_refused(folder: Path, gate: Gate) -> None:
+    far = TestClient(application(folder, "en", gate), base_url=BASE, client=("192.0.2.7", 50000))
+    assert far.get(gate.link("")).status_code == 403
+    rebound = TestClient(application(folder, "en", gate), base_url="http://evil.example:8760", client=HERE)
+    assert rebound.get(gate.link("")).status_code == 403
+
+
+@pytest.mark.parametrize(("origin", "status"), [(BASE, 200), ("http://evil.example", 403), ("http://127.0.0.1:9999", 403), ("null", 403), (None, 403)])
+def test_no_page_of_somebody_else_changes_anything(client: TestClient, folder: Path, origin: str | None, status: int) -> None:
+    asked = {"paradigm": "vsr", "agents": ["ideal"], "only_command": True}
+    answer = client.post("/jobs/replay", json=asked, headers={} if origin is None else {"origin": origin})
+    assert answer.status_code == status
+    assert not (folder / ".app" / "jobs").exists()
+
+
+def test_a_trial_that_is_played_has_no_answer_and_is_nobody_s(client: TestClient) -> None:
+    pictures = client.get("/paradigms/vsr/play", params={"list_length": "4"}).json()
+    assert {key for one in pictures for key in one} == {"source", "ms", "paced", "phase", "asks", "words"}
+    assert sum(one["asks"] for one in pictures) == 4
+    seen = {one.source for number in range(3) for one in played(load_paradigm("vsr"), {"list_length": 4}, number)}
+    assert len(seen) > 8  # other trials, other pictures
+    assert client.get("/paradigms/vsr/play", params={"list_length": "99"}).status_code == 422
+    assert client.get("/paradigms/vsr/play", params={"list_length": "4a"}).status_code == 422
+
+
+def test_what_is_right_is_shown_only_when_a_trial_is_finished(client: TestClient, folder: Path) -> None:
+    address = f"/sessions/{CHAT}/trials/2"
+    assert client.get(address).status_code == 200
+    events = folder / CHAT / "events.jsonl"
+    lines = events.read_text(encoding="utf-8").splitlines(keepends=True)
+    events.write_text("".join(line for line in lines if not ('"trial_end"' in line and '"trial":"2"' in line)), encoding="utf-8")
+    answer = client.get(address)
+    assert (answer.status_code, answer.json()) == (422, {"problem": f"{CHAT} has no finished trial 2"})
+
+
+def test_a_trial_side_by_side(folder: Path) -> None:
+    shutil.copytree(folder / CHAT, folder / "again")
+    looked = look_at(folder, CHAT, "1", [("again", "the same"), (CHAT, "itself")], "scripted")
+    assert [(taker.who, taker.key) for taker in looked.takers] == [("scripted", "1"), ("the same", "1")]
+    lines = [event for event in read_events(folder / CHAT) if event["event"] == "step" and "ask" in event and event["trial"] == "1"]
+    assert len(looked.questions) == len(lines) == 2
+    for given, line in zip(looked.takers[0].answers, lines, strict=True):
+        assert given.mark == ("right" if line["scores"][0]["correct"] else "wrong")
+        assert given.reply == line["raw"]
+    assert [role for role, _ in looked.takers[0].conversation] == ["system", "user", "assistant", "user", "assistant"]
+    assert (looked.before, looked.after) == ("", "2")
+
+
+def test_answers_and_names_are_text_and_no_markup(client: TestClient, folder: Path) -> None:
+    events = folder / CHAT / "events.jsonl"
+    events.write_text(re.sub(r'"raw":"[^"]*"', '"raw":"<script>alert(1)</script>"', events.read_text(encoding="utf-8")), encoding="utf-8")
+    page = client.get(f"/sessions/{CHAT}/trials/1").text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_index_is_read_once_and_can_be_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (line,) = SessionIndex(folder).lines()
+    assert (line.paradigm, line.path, line.planned, line.done, line.items) == ("vsr", CHAT, 2, 2, 4)
+    read: list[Path] = []
+    reads = index_module.read_session
+    monkeypatch.setattr(index_module, "read_session", lambda path: (read.append(path), reads(path))[1])
+    kept = SessionIndex(folder)
+    assert (kept.lines(), read) == ([line], [])
+    shutil.copytree(folder / CHAT, folder / "deep" / "er" / "again")
+    assert {one.path for one in kept.lines()} == {CHAT, "deep/er/again"}
+    assert len(read) == 1
+    (folder / ".app" / "sessions.json").write_text("damaged", encoding="utf-8")
+    assert {one.path for one in SessionIndex(folder).lines()} == {CHAT, "deep/er/again"}
+    shutil.rmtree(folder / CHAT)
+    assert [one.path for one in kept.lines()] == ["deep/er/again"]
+
+
+def test_what_buttons_run(folder: Path) -> None:
+    lines = SessionIndex(folder).lines()
+    asked: dict[str, Any] = {"paradigm": "vsr", "participant": "anna", "trials": "5"}
+    arguments, address = serve_arguments(asked, folder, lines, "de", 9000)
+    assert arguments == ["serve", "vsr", "--port", "9000", "--data", str(folder), "--most", "2", "--trials", "5", "--no-practice", "--language", "de"]
+    assert address == "http://127.0.0.1:9000/?participant=anna-1"
+    assert window_arguments({**asked, "trials": "all", "practice": "on"}, folder, lines, "en") == [
+        "run", "vsr", "--participant", "anna-1", "--data", str(folder),
+    ]  # fmt: skip
+    assert replay_arguments({"paradigm": "vsr", "like": CHAT, "agents": ["ideal", "network:laptop"]}, folder, lines) == [
+        "replay", "--like", str(folder / CHAT), "--agent", "ideal", "--agent", "network:laptop", "--data", str(folder),
+    ]  # fmt: skip
+    chat = {"paradigm": "vsr", "agents": ["chat:m@p"], "settings": "temperature=0\n", "max_tokens": "1000"}
+    assert replay_arguments(chat, folder, lines)[2:] == [
+        "--trials", "5", "--agent", "chat:m@p", "--chat", "temperature=0", "--max-tokens", "1000", "--data", str(folder),
+    ]  # fmt: skip
+    assert estimate({"paradigm": "vsr", "agents": ["ideal"]}, folder, lines) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"agents": []}, "choose who takes the trials"),
+        ({"agents": ["--data"]}, "is no name of an agent"),
+        ({"agents": ["chat:m@p"]}, "set a limit for the chat model"),
+        ({"agents": ["chat:m@p"], "max_tokens": "many"}, "the limit is a number of tokens"),
+        ({"agents": ["chat:m@p"], "settings": "--data x"}, "a setting is NAME=VALUE"),
+        ({"agents": ["ideal"], "like": "../elsewhere"}, "that session is not there any more"),
+        ({"agents": ["ideal"], "trials": "0"}, "the number of trials is 1 to"),
+    ],
+)
+def test_what_is_asked_wrongly_is_said(asked: dict[str, Any], why: str, folder: Path) -> None:
+    with pytest.raises(SpanLabError, match=why):
+        replay_arguments({"paradigm": "vsr", **asked}, folder, SessionIndex(folder).lines())
+
+
+def test_a_code_that_is_an_option_is_refused(folder: Path) -> None:
+    with pytest.raises(SpanLabError, match="a code of a participant has letters"):
+        window_arguments({"paradigm": "vsr", "participant": "--data=/"}, folder, [], "en")
+
+
+def ended(look: Callable[[], Job]) -> Job:
+    """A job when it does not run any more."""
+    while (job := look()).state == "runs":
+        time.sleep(0.05)
+    return job
+
+
+def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path)
+    fine, wrong = jobs.start(["--version"], "vsr"), jobs.start(["check", "nothing.yaml"], "vsr")
+    first, second = ended(lambda: jobs.job(fine.name)), ended(lambda: jobs.job(wrong.name))
+    assert (first.state, first.command, first.printed.startswith("spanlab ")) == ("done", "spanlab --version", True)
+    assert second.state == "failed"
+    assert "nothing.yaml" in second.printed
+    assert [job.name for job in Jobs(tmp_path).all()] == [wrong.name, fine.name]
+
+
+def test_pages_in_both_languages_and_figures(client: TestClient, folder: Path, gate: Gate) -> None:
+    german = TestClient(application(folder, "de", gate), base_url=BASE, client=HERE)
+    german.get(gate.link(""))
+    assert "Selbst teilnehmen" in german.get("/").text
+    for address in ("/", "/sessions", f"/sessions/{CHAT}/trials/1"):
+        assert client.get(address).status_code == 200
+    live = client.get("/paradigms/vsr/live").json()
+    assert [session["done"] for session in live["sessions"]] == [2]
+    assert "serial_position" in live["figures"]
+    drawn = client.get("/paradigms/vsr/serial_position.svg", params={"theme": "dark"})
+    assert (drawn.status_code, drawn.headers["content-type"]) == (200, "image/svg+xml")
+    for nothing in ("/paradigms/none", "/paradigms/vsr/none.svg", "/sessions/none/trials/1", "/page/server.py", "/page/..%2fserver.py"):
+        assert client.get(nothing).status_code in (404, 422), nothing
+    assert json.loads(client.post("/jobs/replay", content="[", headers={"origin": BASE}).text)["problem"] == "a page of the app asks in JSON"

@@ -1,0 +1,150 @@
+"""The app's pages in a real browser, at the sizes people use: axe-core finds no fault, nothing is wider than the page; and no kill loses anything."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import chromium
+from starlette.testclient import TestClient
+
+import spanlab
+from spanlab.extensions.browser.participant.chromium import Tab
+from spanlab.sessions.record import read_events, read_session
+
+from ..gate import Gate
+from ..index import SessionIndex
+from ..jobs import Jobs
+from ..server import application
+from .test_journey import the_app
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
+import page_tools
+
+pytestmark = pytest.mark.slow
+GOLDEN = Path(__file__).resolve().parents[3] / "tests" / "golden" / "record"
+CHAT = "vsr-chat-scripted-s31"
+
+
+@pytest.fixture
+def axe() -> str:
+    package = page_tools.tool("axe-core")
+    if package is None:
+        pytest.skip("needs axe-core: .venv/bin/python scripts/page_tools.py install")
+    return (package / "axe.min.js").read_text(encoding="utf-8")
+
+
+def faults(tab: Tab, axe: str) -> list[tuple[Any, ...]]:
+    """What axe-core finds: the rule and where."""
+    tab.ask("Page.setBypassCSP", enabled=True)
+    tab.evaluate(f"typeof axe === 'object' || (() => {{ {axe}; return true; }})()")
+    found = json.loads(tab.evaluate("axe.run(document, {resultTypes: ['violations']}).then((result) => JSON.stringify(result.violations))"))
+    return [(one["id"], [node["target"] for node in one["nodes"]]) for one in found]
+
+
+def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Path, axe: str) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(GOLDEN / CHAT, data / CHAT)
+    with chromium(tmp_path / "profile") as browser, the_app(data, "--language", "de") as link, browser.tab() as tab:
+        tab.open(link)
+        tab.until("!!document.querySelector('.job')")
+        base = link.partition("/?")[0]
+        waits = {
+            "/": "!!document.querySelector('table')",
+            "/paradigms": "document.querySelectorAll('.wall li').length > 30",
+            "/paradigms/vsr": "document.querySelector('#figure img')?.naturalWidth > 100 && document.querySelector('#display').alt",
+            "/sessions": "!!document.querySelector('table')",
+            f"/sessions/{CHAT}/trials/1": "!!document.querySelector('.strip img')",
+        }
+        for width, height in ((1280, 900), (390, 800)):
+            for scheme in ("light", "dark"):
+                tab.screen(width, height)
+                tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                for address, shown in waits.items():
+                    tab.open(base + address)
+                    tab.until(shown, 240)
+                    assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
+                    assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        assert tab.complaints == []
+
+
+def elements(tab: Tab, selector: str) -> set[str]:
+    """The elements of a page, as they are written."""
+    return set(tab.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.outerHTML)"))
+
+
+def test_everything_is_reached_by_keyboard_alone(tmp_path: Path) -> None:
+    with chromium(tmp_path / "profile") as browser, the_app(tmp_path / "data") as link, browser.tab() as tab:
+        tab.open(link)
+        tab.until("!!document.querySelector('.job')")
+        tab.open(link.partition("/?")[0] + "/paradigms/vsr")
+        tab.until("document.querySelector('#display')?.alt", 240)
+        wanted = set(
+            tab.evaluate("[...document.querySelectorAll('a[href], button:not(:disabled), input:not(:disabled), select, summary')].map((e) => e.outerHTML)")
+        )
+        hidden = set(
+            tab.evaluate("[...document.querySelectorAll('details:not([open]) :is(button, input, textarea), [hidden] select')].map((e) => e.outerHTML)")
+        )
+        reached: set[str] = set()
+        for _ in range(3 * len(wanted)):
+            tab.ask("Input.dispatchKeyEvent", type="rawKeyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            reached.add(tab.evaluate("document.activeElement.outerHTML"))
+        assert wanted - hidden <= reached
+
+
+def test_no_kill_of_the_app_at_twenty_moments_loses_anything(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    alone = spanlab.replay("vsr", agent="capacity:3", trials=40, data=tmp_path / "alone", say=lambda _: None).folder
+    for number in range(20):
+        port_of = subprocess.Popen([sys.executable, "-c", STARTS, str(data), f"{0.05 * number}"], stdout=subprocess.PIPE, text=True)
+        port_of.wait(120)
+        assert port_of.returncode == -signal.SIGKILL
+    jobs = Jobs(data)
+    while any(job.state == "runs" for job in jobs.all()):
+        time.sleep(0.2)
+    assert [job.state for job in jobs.all()] == ["done"] * 20
+    lines = SessionIndex(data).lines()
+    assert [(line.done, line.planned) for line in lines] == [(40, 40)] * 20
+    for line in lines:
+        assert answers(data / line.path) == answers(alone)
+    gate = Gate()
+    client = TestClient(application(data, "en", gate), base_url="http://127.0.0.1:8760", client=("127.0.0.1", 50000))
+    client.get(gate.link(""))
+    assert len(client.get("/paradigms/vsr/live").json()["sessions"]) == 20
+
+
+#: An app that starts a session when a page asks for it, and is killed so many seconds later.
+STARTS = """
+import os, signal, sys, time
+from pathlib import Path
+from starlette.testclient import TestClient
+from spanlab.extensions.app.gate import Gate
+from spanlab.extensions.app.server import application
+gate = Gate()
+client = TestClient(application(Path(sys.argv[1]), "en", gate), base_url="http://127.0.0.1:8760", client=("127.0.0.1", 50000))
+client.get(gate.link(""))
+asked = {"paradigm": "vsr", "agents": ["capacity:3"], "trials": "40"}
+assert client.post("/jobs/replay", json=asked, headers={"origin": "http://127.0.0.1:8760"}).status_code == 200
+time.sleep(float(sys.argv[2]))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def answers(folder: Path) -> list[Any]:
+    """What a session has recorded but for times of the clock, and what is its own: its name."""
+    kept = {"step", "trial_start", "trial_end"}
+    events = [
+        {key: value for key, value in event.items() if key not in ("started_at", "onsets", "displays")}
+        for event in read_events(folder)
+        if event["event"] in kept
+    ]
+    info = read_session(folder)
+    return [*events, info["plan"], info["seed"], info["agent_settings_hash"]]
