@@ -151,7 +151,7 @@ def replay(
         views = [view for planned in chosen.plan if (view := chosen.paradigm.network_view(planned.levels)) is not None]
         taker = module_agent(agent, views, logits, **(frames or {}))
     elif chat or care or price:
-        raise SpanLabError(f"{agent.name} was made already, so that its chat, care and price cannot be chosen here: leave them out")
+        raise SpanLabError(f"{agent.name} has already been made, so its chat, care and price cannot be chosen here: leave them out")
     else:
         taker = agent
     if (logits is not None or frames is not None) and not _is_module(agent):
@@ -357,7 +357,7 @@ def compare(
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
     practice, pilot : use these rows, too
-    accept_unread : test and compare also sessions and cells of which more than 20% of the replies could not be read
+    accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
 
     Returns
     -------
@@ -411,7 +411,7 @@ def figure(
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
-    accept_unread : test and compare also sessions and cells of which more than 20% of the replies could not be read
+    accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
 
     Raises
     ------
@@ -456,7 +456,7 @@ def scores(
     exclude : file with rules of exclusion
     columns : of your own tables, such as ``subject=participant,accuracy=correct``
     practice, pilot : use these rows, too
-    accept_unread : test and compare also sessions and cells of which more than 20% of the replies could not be read
+    accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
 
     Raises
     ------

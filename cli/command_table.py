@@ -70,7 +70,7 @@ TITLES = {
     "people": "People",
     "machines": "Machines",
     "compare": "Compare",
-    "data": "Data of others, and for others",
+    "data": "Exchange data with other software",
     OTHERS: "Commands of other packages",
 }
 COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
@@ -96,7 +96,7 @@ class Commands(MutableMapping[str, Any]):
 
     @override
     def __delitem__(self, name: str) -> None:
-        raise TypeError("commands are not taken away")
+        raise TypeError("commands cannot be removed")
 
     @override
     def __iter__(self) -> Iterator[str]:

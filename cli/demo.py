@@ -55,7 +55,7 @@ ALL_LEVELS: dict[str, dict[str, list[Any]]] = {
 BLOCKS = 12
 #: the network with noise in its memory, and which of these paradigms it takes
 LIMITED = "limited"
-_LIMITED_TAKES = frozenset({"nback_spatial"})
+_LIMITED_TAKES = frozenset({"vsr", "smu", "cd", "vir", "nback_spatial"})
 
 
 def run_demo(output: Path, me: bool = False, everything: bool = False, browser: bool = False) -> Path:
@@ -79,10 +79,8 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
     SpanLabError
         when a part that is needed is missing; the message says what to do.
     """
-    from ..agents.base import AgentOptions
     from ..agents.chat.servers.scripted import ScriptedServer, demonstration_rules, first_option_rules
     from ..agents.human.display.window import need_window
-    from ..agents.network.agent import NetworkAgent
     from ..agents.oracles import CapacityAgent, Chance, IdealAgent
     from ..analysis.report.page import compare
     from ..sessions.transcripts.pages import report_pages
@@ -115,14 +113,11 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
                 extra = {"seed_from": SessionSeed(SEED).as_json(), "keys": key_request(KeySetting(), "me" if me else "")}
                 request = Request(SEED, participant="me" if me else "", design="demo", practice=me, extra=extra)
                 like = _take(begin(data, vsr, person, plan, request), person, tell).name
-        networks = [NetworkAgent("laptop")] if "networks" in parts else []
-        for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
+        for agent in (IdealAgent(), CapacityAgent(), Chance(), *_networks(parts, vsr, plan), *(server.agent() for server in chat)):
             with _stage(f"{agent.name}: the same trials"):
                 _take(begin(data, vsr, agent, plan, Request(SEED, design="demo", like=like)), agent)
         for paradigm, trials in machines:
-            name = LIMITED if paradigm.name in _LIMITED_TAKES else "laptop"
-            networks = [NetworkAgent.from_name(name, AgentOptions(tasks=network_tasks(paradigm, trials)))] if "networks" in parts else []
-            for agent in (IdealAgent(), CapacityAgent(), Chance(), *networks, *(server.agent() for server in chat)):
+            for agent in (IdealAgent(), CapacityAgent(), Chance(), *_networks(parts, paradigm, trials), *(server.agent() for server in chat)):
                 with _stage(f"{agent.name}: {len(trials)} trials of {paradigm.name}"):
                     _take(begin(data, paradigm, agent, trials, Request(SEED, design="demo")), agent)
         with _stage("comparing"):
@@ -152,6 +147,17 @@ def _parts(me: bool, browser: bool) -> set[str]:
         else:
             print(f"· without {what}: it needs packages that are not installed; {how_to_install(extra).replace('install it', 'install them')}", flush=True)
     return there
+
+
+def _networks(parts: set[str], paradigm: Paradigm, trials: Sequence[PlannedTrial]) -> list[Agent]:
+    """The network with noise in its memory, or in the paradigms that it does not take one without; none where PyTorch is not installed."""
+    if "networks" not in parts:
+        return []
+    from ..agents.base import AgentOptions
+    from ..agents.network.agent import NetworkAgent
+
+    name = LIMITED if paradigm.name in _LIMITED_TAKES else "laptop"
+    return [NetworkAgent.from_name(name, AgentOptions(tasks=network_tasks(paradigm, trials)))]
 
 
 def _machine_sessions(everything: bool) -> list[tuple[Paradigm, list[PlannedTrial]]]:

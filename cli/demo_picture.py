@@ -21,6 +21,8 @@ PICTURES = (
     ("smu", "set_size", "Set size"),
     ("nback_spatial", "nback_published", "N-back, with a published language model"),
 )
+#: Widths of the figures on a page of 1,024 px, half of it and whole.
+_NARROW_MM, _WIDE_MM = 130.0, 270.0
 _STYLE = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 22px 34px; margin: 12px 0 26px; }
 .pictures figure { margin: 0; } .pictures .wide { grid-column: 1 / -1; } .pictures h2 { font-size: 20px; }
@@ -41,16 +43,18 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
     """
     figures = []
     for paradigm, name, heading in PICTURES:
-        drawn = _drawn(name, paradigm, real) or _drawn(name, paradigm, everything)
+        wide = name == "nback_published"
+        width_mm = _WIDE_MM if wide else _NARROW_MM
+        drawn = _drawn(name, paradigm, real, width_mm) or _drawn(name, paradigm, everything, width_mm)
         if drawn:
-            figures.append(f"<figure{' class=wide' * (name == 'nback_published')}><h2>{escape(heading)}</h2>{drawn}</figure>")
+            figures.append(f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{drawn}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in words)
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>SpanLab: people and machines</title><style>{css}{_STYLE}</style></head><body><header><div class="bar">'
         '<span class="mark">SpanLab</span></div><h1>People and machines, one experiment</h1>'
-        '<p class="lead">Published people and language models, beside what was run on this computer.</p></header><main>'
+        '<p class="lead">Published results of people and language models, next to what was run on this computer.</p></header><main>'
         f'<div class="pictures">{"".join(figures)}</div><section><h2>The result in words</h2><ul>{said}</ul>'
         "<details><summary>What is simulated or scripted</summary><p>The simulated participant and observers, guessing, and the scripted chat server "
         f'are in <a href="report/{report.name}">the whole report</a>, with every test and table.</p></details></section></main></body></html>\n'
@@ -60,14 +64,19 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
     return path
 
 
-def _drawn(name: str, paradigm: str, sessions: Sequence[Path]) -> str:
-    """A figure as SVG; empty where these sessions do not have it."""
+def _drawn(name: str, paradigm: str, sessions: Sequence[Path], width_mm: float) -> str:
+    """A figure as SVG, so wide that its letters keep their size on the page; empty where these sessions do not have it."""
+    from ..analysis.figures.charts import draw
+    from ..analysis.figures.sheet import Sheet
     from ..api import figure
     from ..sessions.record.reader import read_session
 
     chosen = [folder for folder in sessions if read_session(folder)["paradigm"] == paradigm]
+    if not chosen:
+        return ""
     try:
-        return figure(name, chosen, paradigm=paradigm)._repr_svg_() if chosen else ""  # pyright: ignore[reportPrivateUsage]
+        drawn = figure(name, chosen, paradigm=paradigm)
+        return draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm))
     except SpanLabError:
         return ""
 

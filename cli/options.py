@@ -145,9 +145,7 @@ def parse_prices(typed: list[str] | None, agents: Sequence[str]) -> dict[str, Pr
             read, written = (float(number) for number in numbers)
             prices = Prices(input=read, output=written)
         except ValueError:  # pydantic's errors are such, too
-            raise SpanLabError(
-                f"--price takes IN/OUT, what a million tokens cost that are read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'"
-            ) from None
+            raise SpanLabError(f"--price takes IN/OUT, the cost of a million tokens read and written, such as 0.5/2, or AGENT=IN/OUT; found '{text}'") from None
         for model in [spec] if equals else chats:
             if model in prices_of:
                 raise SpanLabError(f"--price gives the price of '{model}' twice")

@@ -43,7 +43,7 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
     if removed := evaluation_set.removed():
         names = ", ".join(session.folder.name for session in removed if session.folder is not None)
         sessions = "session" if len(removed) == 1 else "sessions"
-        print(f"not in the file any more, but part of the budget: {len(removed):,} {sessions} ({names}){_taken(removed)}")
+        print(f"no longer in the file, but part of the budget: {len(removed):,} {sessions} ({names}){_taken(removed)}")
     folders = [session.folder for session in progress if session.folder is not None]
     if report is not None and folders:
         from ..analysis.report.page import Options, compare
@@ -59,7 +59,7 @@ def run_set(file: Path, data: Path, status: bool, report: Path | None) -> None:
         print(compare(with_answers, report, Options(), report_pages(with_answers, report)))
     unfinished = sum(session.state != "done" for session in progress)
     if unfinished and not status:
-        raise SpanLabError(f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved, and the same command goes on")
+        raise SpanLabError(f"{unfinished:,} of {len(progress):,} sessions are not done; what is finished is saved; run the same command to continue")
 
 
 def _print(progress: Sequence[SetProgress]) -> None:

@@ -140,7 +140,7 @@ PRECISION = AgentKind(
 )
 OBSERVER = AgentKind(
     name="observer",
-    help="keeps the gist and no items: observer:sum, observer:filled, observer:first, observer:last",
+    help="remembers the gist but no items: observer:sum, observer:filled, observer:first, observer:last",
     role="yardstick",
     label="gist alone",
     order=7,
@@ -158,7 +158,7 @@ SIMULATED = AgentKind(
 )
 RECORDED = AgentKind(
     name="recorded",
-    help="gives the answers of a recorded session again: recorded:SESSION",
+    help="repeats the answers of a recorded session: recorded:SESSION",
     role="replay",
     label="replay of a recorded session",
     order=5,
@@ -166,7 +166,7 @@ RECORDED = AgentKind(
 )
 PUBLISHED = AgentKind(
     name="published",
-    help="a model that is met in its published answers only",
+    help="a model known only by its published answers",
     role="model",
     label="model, published answers",
     order=4,

@@ -54,7 +54,7 @@ VERDICTS = (
             "… format … is now format …",
             "… already has the newest format (…)",
             "is scored otherwise today (…)",
-            "says otherwise in its table than in its events (…)",
+            "differs between its table and its events (…)",
         ),
         rests_on="every recorded answer, scored again, and every value of the old table, against the new ones",
         says_no_when="one answer is scored otherwise, or one value differs: the session stays as it is",
@@ -212,7 +212,7 @@ def _check_scores(session: Session, events: list[Event]) -> None:
                 continue
             judged = judge(step.percept.ask, step.truth, Response(as_tuple(line["value"]), line["rt_ms"], None, line["outcome"], {}))
             if judged.response.outcome != line["outcome"] or list(map(_of_item, judged.scores)) != list(map(_of_item, line["scores"])):
-                raise SpanLabError(f"is scored otherwise today (trial {one.key}, question {line['ask']}), and stays as it is")
+                raise SpanLabError(f"is scored otherwise today (trial {one.key}, question {line['ask']}), and is left unchanged")
 
 
 def _of_item(score: Score) -> tuple[Any, ...]:
@@ -225,7 +225,7 @@ def _check_table(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> None:
         raise SpanLabError(f"has {len(old)} rows in its table, and {len(new)} by its events: restore its files from a copy")
     for number, (before, after) in enumerate(zip(old, new, strict=True), start=1):
         if name := next((name for name, value in before.items() if name not in after or not _alike(value, after[name])), None):
-            raise SpanLabError(f"says otherwise in its table than in its events (row {number}, {name}): restore its files from a copy")
+            raise SpanLabError(f"differs between its table and its events (row {number}, {name}): restore its files from a copy")
 
 
 def _alike(before: Any, after: Any) -> bool:

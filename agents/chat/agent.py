@@ -86,11 +86,11 @@ class ChatAgent(ConcurrentAgent):
         if hook is not None and ((headers and hook.endpoint is None) or self._settings.conversation_header):
             raise SpanLabError(f"extra_headers and conversation_header are for servers, and {hook.name} is not one: leave them out")
         if self._settings.cache_control != "none" and not isinstance(hook, AnthropicHook):
-            raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers keep what they like: leave it out")
+            raise SpanLabError("cache_control is for Anthropic's own interface (chat:MODEL@anthropic), and other servers decide for themselves: leave it out")
         if hook is not None and self._settings.likelihoods in ("prompt", "echo"):
             raise SpanLabError(f"likelihoods={self._settings.likelihoods} is for servers, and {hook.name} is none: set likelihoods to top, or to none")
         if hook is not None and self._settings.sounds == "audio":
-            raise SpanLabError(f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent otherwise: set sounds to words")
+            raise SpanLabError(f"sounds go to servers that speak chat completions, and requests to {hook.name} are sent in another form: set sounds to words")
         self._request_limits = request_limits or RequestLimits()
         self.name = f"chat:{model}@{self._endpoint.provider}" if self._endpoint.provider else f"chat:{model}"
         self.spending = account or Account(self._request_limits)
@@ -116,7 +116,7 @@ class ChatAgent(ConcurrentAgent):
         """Refuse what cannot go in a batch, as far as the settings tell."""
         settings = self._settings
         if hook is not None:
-            raise SpanLabError(f"--batch is for servers with OpenAI's batch API, and requests to {hook.name} are sent otherwise: leave out --batch")
+            raise SpanLabError(f"--batch is for servers with OpenAI's batch API, and requests to {hook.name} are sent in another form: leave out --batch")
         together = {
             "practice=feedback": settings.practice == "feedback",
             "conversation=session": settings.conversation == "session",
@@ -143,7 +143,7 @@ class ChatAgent(ConcurrentAgent):
         paradigm = outlook.paradigm
         if outlook.adaptive:
             raise SpanLabError(
-                f"in an adaptive session of {paradigm} each trial depends on the answers before it, so that none can go in a batch: leave out --batch"
+                f"in an adaptive session of {paradigm} each trial depends on the answers before it, so none can go in a batch: leave out --batch"
             )
         if (questions := outlook.questions) > 1:
             raise SpanLabError(

@@ -74,7 +74,7 @@ class HearingCheck:
             raise EndpointError(f"{error} (this was a request with a sound; without one there was a reply)", error.permanent, error.status) from None
         if without is None or with_sound is None:
             raise SpanLabError(
-                f"{self._where} does not count tokens, so it cannot be told whether sounds reach the model; if you know that they do, set hearing_check to off"
+                f"{self._where} does not count tokens, so it is unknown whether sounds reach the model; if you know that they do, set hearing_check to off"
             )
         tokens = with_sound - without
         if tokens <= 0:
@@ -84,7 +84,7 @@ class HearingCheck:
             )
         if tokens * CHARACTERS_PER_TOKEN > sound.characters:
             raise SpanLabError(
-                f"{self._where} gives '{self._model}' the text of a sound's file to read, and not the sound: one makes a request {tokens} tokens longer; "
+                f"{self._where} gives '{self._model}' the text of a sound's file to read instead of the sound: one makes a request {tokens} tokens longer; "
                 "choose a model that takes sounds, or set sounds to words"
             )
         self._tokens = tokens

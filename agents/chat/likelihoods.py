@@ -18,7 +18,7 @@ from .settings import ChatSettings
 _PLAIN = {"system": "{}\n\n", "developer": "{}\n\n", "user": "{}\n", "assistant": "Answer: {}\n"}
 _ANSWER = "Answer: "
 _REASONS = {
-    "none given": "it may pass over what it was asked for; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that repeat a request "
+    "none given": "it may ignore the request; likelihoods=prompt is for vLLM, likelihoods=echo for completion endpoints that repeat a request "
     "(vLLM, llama-cpp-python), likelihoods=top for servers that tell the likeliest tokens of a reply",
 }
 

@@ -148,7 +148,7 @@ class VisionCheck:
             return None
         read = f"the model '{self._model}' read {sight.read} of {sight.shown} test pictures"
         if sight.tokens is None:
-            doubt = f"{self._where} does not count tokens, so it cannot be told whether pictures reach the model"
+            doubt = f"{self._where} does not count tokens, so it is unknown whether pictures reach the model"
             return f"{read}, and {doubt}; choose a model that sees, or set view to words" if reads else f"{doubt}; set vision_check to read"
         if sight.tokens <= 0:
             return (
@@ -157,7 +157,7 @@ class VisionCheck:
             )
         if sight.spelt_out:
             return (
-                f"{self._where} gives '{self._model}' the text of a picture's file to read, and not the picture: one makes a request {sight.tokens} tokens "
+                f"{self._where} gives '{self._model}' the text of a picture's file to read instead of the picture: one makes a request {sight.tokens} tokens "
                 f"longer (its file has {sight.characters} characters); choose a model that sees, or set view to words"
             )
         if not reads:

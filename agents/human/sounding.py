@@ -163,5 +163,5 @@ def check_sounds(stimuli: Iterable[Stimulus], speaker: Speaker | None = None) ->
     if any(isinstance(stimulus, ShownSound) for stimulus in stimuli) and (why := no_sound() if speaker is None else speaker.trouble()) is not None:
         raise SpanLabError(
             f"the paradigm plays sounds, and none can be played here ({why}): connect headphones or loudspeakers, make them the system's sound output, "
-            "and see that no other program keeps them to itself"
+            "and make sure that no other program blocks them"
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .models import State
 
 #: Names that stood for other networks before.
-_BEFORE = {"network:laptop-nback": f" (the one that was called so before is network:{WIRED})"}
+_BEFORE = {"network:laptop-nback": f" (the network formerly called that is network:{WIRED})"}
 #: Trials that go through the network together.
 _BATCH = 128
 

@@ -276,7 +276,7 @@ def _described(path: Path) -> Foreign:
     facts = {"checkpoint": program.name, "sha256": program.sha256, "program": kind}
     summary = (
         f"{described.network}: {program.name} is a program ({kind}, SHA-256 {program.sha256[:12]}...), which runs with your rights: "
-        "use those of people whom you trust"
+        "only use programs from people you trust"
     )
     interface = Interface.model_validate(described.model_dump(exclude={"network", "program", "sha256"}))
     return Foreign(described.network, interface, _Program(interface, program), facts, (summary,))

@@ -63,7 +63,7 @@ class Oddities:
         if self.kindless:
             of = "No row says" if self.kindless == self.rows else f"{self.kindless:,} of {self.rows:,} rows do not say"
             yield (
-                f"{of} what kind of answerer it is of (agent_kind): these answers count as those of a machine. "
+                f"{of} what kind of agent answered (agent_kind): these answers count as those of a machine. "
                 f"Write {PARTICIPANT.name} for people, and network, chat or a name of your own for machines."
             )
 
@@ -75,7 +75,7 @@ class Oddities:
         if several:
             written = "; ".join(" and ".join(map(repr, names)) for names in several[:_NAMES])
             more = f" and {len(several) - _NAMES} more" if len(several) > _NAMES else ""
-            yield f"Participants are written nearly alike and count as different people: {written}{more}. Write each person in one way."
+            yield f"Identifiers of participants are nearly alike and count as different people: {written}{more}. Write each person's identifier in one way."
 
     def _answers(self) -> Iterator[str]:
         if self.right:
@@ -171,7 +171,7 @@ def refuse_nameless(file: Path, table: pyarrow.Table, hint: str = "") -> None:
         written = sorted({one.participant for one in nameless} - {""})
         found = f" ({', '.join(map(repr, written[:3]))})" if written else ""
         raise SpanLabError(
-            f"{file}: {sum(one.rows for one in nameless):,} rows name nobody: participant is empty, or a word for nothing such as NA, null or "
+            f"{file}: {sum(one.rows for one in nameless):,} rows name nobody: participant is empty, or a word that means missing, such as NA, null or "
             f"None{found}. Write an identifier for each person (P01 ...), and network, chat ... in agent_kind where the answers are a machine's"
         )
 

@@ -46,7 +46,7 @@ VERDICTS = (
         says=(
             "… row left out",
             "… rows left out",
-            "… left out: questions put before those that count",
+            "… left out: questions asked before those that count",
             "omitted and invalid answers count as wrong",
             "… omitted answers, … invalid answers",
         ),
@@ -180,7 +180,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "practice used": ("practice row", "included on request."),
     "pilot": ("pilot row", "left out."),
     "pilot used": ("pilot row", "included on request."),
-    "warm_up": ("warm-up row", "left out: questions put before those that count, in the same conversation."),
+    "warm_up": ("warm-up row", "left out: questions asked before those that count, in the same conversation."),
     "check": ("check", "of attention or of the instructions left out: these need no memory."),
     "twice": ("duplicate row", "counted once."),
     "idle": ("decision", "that needed no memory (set size 0) left out."),

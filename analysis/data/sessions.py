@@ -160,7 +160,7 @@ class SpanFacts:
     def left_out(self) -> str:
         """That the session is left out of curves, why, and its span."""
         return (
-            f"Left out: {self.facts.folder} has an adaptive design. Its levels followed from its answers, so its curves would not mean what others' mean. "
+            f"Left out: {self.facts.folder} has an adaptive design. Its levels depended on its answers, so its curves cannot be compared with others. "
             f"{self.sentence}"
         )
 
@@ -335,7 +335,7 @@ def unfinished(facts: SessionFacts) -> list[str]:
         notes.append(
             f"Session {facts.name} ({facts.agent}, {facts.paradigm}): {count:,}{planned} trials failed, and "
             f"{'is' if count == 1 else 'are'} left out ({reasons}). "
-            "Where trials are refused for what they show, those that are left are a selection."
+            "If trials are refused because of what they show, the remaining ones are a selection."
         )
     if facts.finished:
         return notes

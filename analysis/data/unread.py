@@ -229,4 +229,4 @@ def _over(work: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _withheld(what: str, share: float) -> str:
-    return f"No test of {what}, and no comparison with it: {share:.0%} of its replies could not be read (--accept-unread tests it all the same)."
+    return f"No test of {what}, and no comparison with it: {share:.0%} of its replies could not be read (--accept-unread tests it anyway)."

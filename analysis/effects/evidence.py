@@ -136,12 +136,13 @@ def guessing_notes(counts: Tally, paradigm: str) -> list[str]:
     places = _reached(counts, paradigm, "saw the places")
     if places:
         notes.append(
-            f"The chance line is a guess among all places. Whoever knows only where items were shown, and not which was where or when, is right in {places}."
+            "The chance line is a guess among all places. An agent that knows only where items were shown, but not which was where or when, is right in "
+            f"{places}."
         )
     ignored = _reached(counts, paradigm, "ignored the cues")
     if ignored:
         notes.append(
-            f"Whoever ignores every cue and goes by the place of the marker is right in {ignored}: always where both tasks have the same answer "
+            f"An agent that ignores every cue and goes by the place of the marker is right in {ignored}: always where both tasks have the same answer "
             "(congruent markers), in every second case elsewhere. Only an accuracy above that, or one at incongruent markers, shows that cues were followed."
         )
     return list(dict.fromkeys(filter(None, notes)))

@@ -185,7 +185,7 @@ def reaction_times(
             row |= {"mu": fitted.mu, "sigma": fitted.sigma, "tau": fitted.tau, "log_likelihood": fitted.log_likelihood}
             row |= {f"{name}{end}": bound for name, ends in limits(used, fitted, level).items() for end, bound in zip(("_low", "_high"), ends, strict=True)}
             if math.isnan(row["mu_low"]):
-                row["note"] = "one part of the distribution is nil: no intervals"
+                row["note"] = "one part of the distribution is practically zero: no intervals"
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, *MEASURE_COLUMNS])
 

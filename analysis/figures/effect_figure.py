@@ -192,8 +192,8 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
     spread = column in individual_rows.columns and individual_rows[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
-    drawn = f"Bars: {what}{over}." if spread else "No bars: too few units." if bars != "within" else "No bars: nobody is several people in all conditions."
-    dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is none, or the record does not give it."
+    drawn = f"Bars: {what}{over}." if spread else "No bars: too few units." if bars != "within" else "No bars: no agent is several people in all conditions."
+    dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is no chance level, or the record does not have it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:
         dotted += f" Dashed: {effect.without.replace('_', ' ')}, which is {effect.without_label}."

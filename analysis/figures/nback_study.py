@@ -167,7 +167,7 @@ def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
     rules = replace(PUBLISHED, ddof=1)
     blocks = variant_blocks(name, data, wish, rules)
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
-    explanation = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which know no limits at 0 and 100%; very long ones end where the panel does."
+    explanation = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which may extend beyond 0 and 100%; very long ones end at the edge of the panel."
     measures = (*_MEASURES, "dprime_abs", "dprime")
     return _over_n(title, table, blocks, *_of_answerers(table, blocks), measures, explanation, "interval", rules, marks="bars", spread="95% t interval")
 
@@ -258,7 +258,7 @@ def _few_blocks(scored: Scored, paradigm: str) -> str:
     if most >= _DISTRIBUTION:
         return ""
     reason = f"nobody has more than {plural(most, 'block')} at one N, and a distribution needs {_DISTRIBUTION}"
-    return f"No figure “d′ of blocks”: {reason}. 'spanlab figure nback_dprime' draws it all the same."
+    return f"No figure “d′ of blocks”: {reason}. 'spanlab figure nback_dprime' draws it anyway."
 
 
 def _declared(
@@ -284,5 +284,5 @@ NBACK_FIGURES: tuple[FigureDeclaration, ...] = (
     _declared("nback_bars", "means of blocks with t intervals", "bars for each answerer, as the study counted", _bars),
     _declared("nback_dprime", "d′ of blocks", "histograms with densities, signed and without its sign", _dprime, place=4, too_few=_few_blocks),
     _declared("nback_lures", "false alarms on lures and on other items", "", _lures, _no_lures, place=2),
-    _declared("nback_published", "as the study counted", "with its own values beside", _published, place=3),
+    _declared("nback_published", "as the study counted", "with the study's own values beside them", _published, place=3),
 )

@@ -97,7 +97,7 @@ PAPER_FIGURES: tuple[PaperFigure, ...] = (
         _as_drawn("features", paradigms=("cd",)),
         "features and conjunctions by set size",
         (("retention_steps", (18,)),),
-        differs="Only trials with the longest retention, as in the published figure; people's retention was another one.",
+        differs="Only trials with the longest retention, as in the published figure; people's retention interval was different.",
     ),
 )
 #: Figures of networks' units: from a checkpoint, not from answers. What each is among the files of ``spanlab neural``, and what it shows.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 #: Below this many units an interval is called rough.
 FEW = 10
@@ -158,6 +157,23 @@ def _further(mean: float, end: float, edge: float, reach: float) -> float:
     return inner
 
 
+@functools.lru_cache(maxsize=8)
+def _resampled(distinct: bytes, shared: bytes, resamples: int, seed: int) -> np.ndarray:
+    """Sums of counts in resamples of units; statistics of the same counts, such as d' and criterion, share them.
+
+    Parameters
+    ----------
+    distinct, shared : different rows of counts (float64), and how many units have each (int64)
+    """
+    times = np.frombuffer(shared, np.int64)
+    rows, n, random = np.frombuffer(distinct, float).reshape(len(times), -1), int(times.sum()), np.random.RandomState(seed)
+    step = max(1, _CHUNK // len(rows))
+    parts = [random.multinomial(n, times / n, size=min(step, resamples - done)) @ rows for done in range(0, resamples, step)]
+    sums = np.concatenate(parts)
+    sums.flags.writeable = False
+    return sums
+
+
 def estimate_pooled(
     counts: np.ndarray,
     statistic: Callable[[np.ndarray], np.ndarray],
@@ -191,12 +207,10 @@ def estimate_pooled(
     nothing = MeanEstimate(n, whole, math.nan, math.nan, math.nan, "none")
     if n == 1 or not math.isfinite(whole):
         return nothing
-    columns, random = list(range(counts.shape[1])), np.random.RandomState(seed)
-    alike = pd.DataFrame(counts, columns=columns).assign(times=times).groupby(columns, sort=True)["times"].sum()
-    distinct, shared = np.array(alike.index.to_list(), dtype=float).reshape(len(alike), -1), alike.to_numpy()
-    step = max(1, _CHUNK // len(distinct))
-    sums = [random.multinomial(n, shared / n, size=min(step, resamples - done)) @ distinct for done in range(0, resamples, step)]
-    drawn = np.asarray(statistic(np.concatenate(sums)), dtype=float)
+    distinct, kind = np.unique(np.asarray(counts, float), axis=0, return_inverse=True)
+    shared = np.bincount(kind.reshape(-1), weights=times).astype(np.int64)
+    sums = _resampled(distinct.tobytes(), shared.tobytes(), resamples, seed)
+    drawn = np.asarray(statistic(sums), dtype=float)
     drawn = drawn[np.isfinite(drawn)]
     if len(drawn) < 2 or np.ptp(drawn) < 1e-12:
         return nothing

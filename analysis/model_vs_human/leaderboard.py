@@ -101,9 +101,9 @@ def _rows(
         elif row["n_points"] < len(crowd.points):
             note = "it lacks conditions that people have"
         elif mine is None or (_flat(part, shares=effect.value == "correct" and effect.make is None) if sessions is None else _flat_over_sessions(sessions)):
-            note = "its curve is flat, or cannot be told from a flat one"
+            note = "its curve is flat, or not distinguishable from a flat one"
         elif not common:
-            note = "people's curves cannot be told from curves with nothing in common"
+            note = "people's curves are not distinguishable from curves with nothing in common"
         else:
             rows.append(row | _fit(shapes @ mine, each, options, 0.0 if sessions is None else _reach_over_sessions(sessions, shapes, level)))
             continue

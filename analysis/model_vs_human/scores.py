@@ -38,7 +38,7 @@ DECISIONS = (
     "the means of their slopes. In B every condition counts once, however many trials it has.",
     "Primacy is from the first position to the minimum of people's curve, recency from there to the last; the answerer's curve is cut at the same place. A "
     "minimum at an end leaves no line there.",
-    "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance that the record tells for the same conditions; degrees of "
+    "The test is a two-tailed t-test of M against the M of somebody who guesses, from the chance level that is recorded for the same conditions; degrees of "
     "freedom after Satterthwaite where conditions have trials of their own.",
     "Intervals are over participants, sessions or trials; published people have no spread, and add none. The interval of a score is that of "
     "(M - H) / H with its sign taken away, so it begins at 0 where M may well equal H.",

@@ -6,6 +6,7 @@ one), and the blocks otherwise; sessions and blocks can be asked for.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -140,10 +141,16 @@ def _pooled(cell: pd.DataFrame, measure: str, kind: str, rules: Rules, level: fl
     statistic = _statistic(measure, rules)
     if kind == "block":
         counts = cell[list(columns)].to_numpy(float)
-        result = estimate_pooled(counts, statistic, level=level, resamples=resamples, seed=seed)
-        return result, np.asarray(statistic(counts))
+        return _of_blocks(counts.tobytes(), measure, rules, level, resamples, seed), np.asarray(statistic(counts))
     values = np.asarray(statistic(cell.groupby("_unit")[list(columns)].sum().to_numpy(float)))
     return estimate(values, proportion=measure in _BETWEEN_0_AND_1, level=level), values
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_blocks(counts: bytes, measure: str, rules: Rules, level: float, resamples: int, seed: int) -> MeanEstimate:
+    """The estimate of a measure of summed counts. A page asks for the same one in several figures and tables."""
+    rows = np.frombuffer(counts, float).reshape(-1, len(_counted(measure)))
+    return estimate_pooled(rows, _statistic(measure, rules), level=level, resamples=resamples, seed=seed)
 
 
 def _counted(measure: str) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
     text = _each(rows[~untold], lambda value: number(value, 1), above_0=True)
     parts = [text] if text else []
     if many := [_called(row) for row in ranked(_telling(rows[untold])).to_dict("records")]:
-        parts.append(f"of {listed(many) if len(many) <= _MOST else f'{len(many)} answerers'} these trials cannot tell it")
+        parts.append(f"it cannot be determined from these trials for {listed(many) if len(many) <= _MOST else f'{len(many)} agents'}")
     most = sum(sizes) / len(sizes)
     full = [_called(row) for row in ranked(_telling(rows[~untold & (rows["high"] >= most)])).to_dict("records")]
     if 0 < len(full) <= _MOST:

@@ -119,8 +119,9 @@ def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
         words_of("note"),
     ]
     caption = (
-        "The share of right answers is held against the best blind guess: that of somebody who has not looked but knows how trials are made. Where there are "
-        "two answers the verdict is that of d′, which a preference for one of them does not raise. Two-sided, corrected by Holm's method within a column."
+        "The proportion of right answers is compared with the best blind guess: that of somebody who has not looked but knows how trials are made. With "
+        "two possible answers, the verdict rests on d′, which a preference for one of them does not raise. Two-sided, "
+        "corrected by Holm's method within a column."
     )
     return page_table(guessed, columns, "Who is above guessing", caption, words=("guessing",), file=file)
 

@@ -152,7 +152,9 @@ def timing_part(sessions: Sequence[SessionFacts], commands: ReportCommands) -> T
     if pages:
         notes.append(f"In a browser, {IN_BROWSERS}.")
     if any(facts.kind == SIMULATED.name for facts in shown):
-        notes.append("Simulated participants usually sit at an invisible screen without a graphics card; its timing says nothing about one in a laboratory.")
+        notes.append(
+            "Simulated participants usually run on an invisible screen without a graphics card; its timing says nothing about a screen in a laboratory."
+        )
     where = [f"{plural(count, 'session')} {what}" for count, what in ((len(shown) - pages, "at a window"), (pages, "in a browser")) if count]
     title = "Timing " + listed([what for count, what in ((len(shown) - pages, "at the window"), (pages, "in browsers")) if count])
     summary = f"{listed(where)}: {held} pass, {len(timed) - held} to look at."
@@ -204,7 +206,7 @@ def _unheld(timing: TimingPart | None) -> list[str]:
     unknown = sum(session.verdict == "unknown" for session in off)
     of = f"{len(off)} of {plural(len(timing.sessions), 'session')}"
     tail = f" (of {unknown} it is unknown)" if unknown else ""
-    return [f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing says what to look at."]
+    return [f"The timing of {of} did not pass{tail}: {_some(session.who for session in off)}. The section on timing gives the details."]
 
 
 def _of_people(what: str, faults: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
@@ -261,7 +263,9 @@ def _unequal(sessions: Sequence[SessionFacts]) -> list[str]:
     names = sorted({facts.paradigm for facts in sessions})
     unequal = [name for name in names if unequal_protocols([facts for facts in sessions if facts.paradigm == name])]
     return (
-        [f"Not everybody had the same practice and memory of earlier trials in {listed(unequal)}: its part of the page says who had what."] if unequal else []
+        [f"Not everybody had the same practice and memory of earlier trials in {listed(unequal)}: its section of the page says who had what."]
+        if unequal
+        else []
     )
 
 

@@ -131,7 +131,7 @@ def _tests(results: NBack) -> PageTable:
     caption = (
         "Signed d′ of each block (log-linear). Kruskal–Wallis with ε² = H / (n − 1); two-sided Mann–Whitney between levels, times the number of "
         f"pairs (Bonferroni), with the rank-biserial correlation r (negative: the lower N scores higher). For "
-        f"answerers with {_ENOUGH} blocks or more at each N."
+        f"agents with {_ENOUGH} blocks or more at each N."
     )
     columns = ("who", "Kruskal–Wallis", "pairs of N")
     return PageTable("Does d′ differ over N?", caption, columns, tuple(rows), words=columns)

@@ -274,8 +274,8 @@ def leaderboard(data: Data, folder: Folder, commands: ReportCommands) -> Leaderb
     crowds = data.scored.items[data.scored.items["agent_kind"] == PARTICIPANT.name]["participant"].nunique()
     if crowds < FEWEST:
         why = {0: "no people were measured", 1: "one person was measured"}.get(crowds, f"{crowds} people were measured")
-        reason = f"There is no leaderboard: {why}, and how near a model can come to people is known only from {FEWEST} of them or more."
-        return Leaderboard(None, None, f"{reason} Published people are means of groups.", "")
+        reason = f"There is no leaderboard: {why}, and at least {FEWEST} are needed to know how close a model can come to people."
+        return Leaderboard(None, None, f"{reason} Published results are group means.", "")
     fits_of = fits(data.scored, data.human)
     if not len(fits_of):
         return Leaderboard(None, None, "There is no leaderboard: people and models have no curve of three points or more in common.", "")
@@ -308,9 +308,10 @@ def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Fold
         words_of("note"),
     ]
     caption = (
-        "Fit: how a model's curve correlates with the curve of each person, as a share of how each person's curve correlates with the mean of the others'. "
-        "1: as near to people as their own mean is to one more person. The mean over paradigms; intervals take people as drawn from more of their kind. "
-        "Fit is about the shape of curves; how many answers are right is in the picture."
+        "Fit: how closely a model's curve correlates with the curve of each person, relative to how closely each person's "
+        "curve correlates with the mean of the others. "
+        "With a fit of 1, the model is as close to people as their mean is to another person. Means over paradigms; intervals treat people as a sample. "
+        "Fit is about the shape of curves; the picture shows how many answers are right."
     )
     each: list[PageColumn] = [
         words_of("paradigm"),

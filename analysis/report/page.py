@@ -99,6 +99,13 @@ def compare(
     """
     if not paths:
         raise SpanLabError("no session could be read; give sessions, folders that hold sessions, or response tables")
+    import pandas as pd
+
+    with pd.option_context("mode.string_storage", "python"):  # a page has thousands of small tables, for each of which Arrow takes longer
+        return _compare(paths, folder or Folder(Path(out)), options, conversations, say)
+
+
+def _compare(paths: Sequence[str | Path], folder: Folder, options: Options, conversations: Sequence[Mapping[str, str]], say: Callable[[str], None]) -> Path:
     data = load(
         paths,
         include_practice=options.practice,
@@ -110,7 +117,6 @@ def compare(
     )
     for caution in data.cautions:
         say(caution)
-    folder = folder or Folder(Path(out))
     commands = ReportCommands(
         tuple(map(str, paths)),
         folder.path,

@@ -18,10 +18,10 @@ from .html_tables import PageColumn, PageTable, page_table, words_of
 
 _EACH = (
     "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "
-    "that everybody has. People themselves are scored in the same way: their noise ceiling stands beside."
+    "that everybody has. People themselves are scored in the same way: their noise ceiling is given, too."
 )
 _PUBLISHED = (
-    "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have. Of published people only the mean is "
+    "Pearson's correlation and root mean square difference of each curve and people's, over the points that both have. Only the means of published people are "
     "known, so there is no noise ceiling."
 )
 
@@ -59,7 +59,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
     rows = wide.assign(score=wide["task"] + " " + wide["score"]).drop(columns="task")
     side_by_side = PageTable(
         "Side by side",
-        "0 is as people are. * p < .01 against guessing." + ("" if against else " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."),
+        "0 means the same as people. * p < .01 against guessing." + ("" if against else " From RNN-96 on: as published (Sikarwar & Zhang, 2023, Table A3)."),
         tuple(map(str, rows.columns)),
         tuple(tuple(map(str, row)) for row in rows.itertuples(index=False, name=None)),
     )
@@ -68,7 +68,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         words_of("agent", "who"),
         ("value", lambda row: number(row["value"], 3)),
         ("95% interval", lambda row: limits(row["low"], row["high"], lambda one: f"{one:.3f}")),
-        ("answerer", lambda row: number(row["m"], 3)),
+        ("agent", lambda row: number(row["m"], 3)),
         ("people", lambda row: number(row["h"], 3)),
         ("guessing", lambda row: number(row["chance"], 3)),
         ("p", lambda row: p_value(row["p"])),
@@ -77,10 +77,10 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         words_of("note"),
     ]
     caption = (
-        "Slopes (A) or means (B) of answerer, people and guessing that each score is made of; p: two-tailed t-test against guessing, not corrected. From few "
+        "The slopes (A) or means (B) behind each score, of the agent, people and guessing; p: two-tailed t-test against guessing, not corrected. From few "
         "trials with a chance level near 0 it rejects a little too often (7 of 100 where 5 are right, from 48 trials)."
     )
-    details = page_table(table, columns, "Intervals, and what each score is made of", caption, words=("who", "conditions"), file=file)
+    details = page_table(table, columns, "Intervals, and the values behind each score", caption, words=("who", "conditions"), file=file)
     who = f"“{against}”, measured here" if against else "published people"
     return Compared(
         f"Scores against {who}",
@@ -108,7 +108,7 @@ def _curves(data: Data, against: str, folder: Folder, commands: ReportCommands) 
     ]
     file = folder.table("curve_distances_from_people" if against else "curve_distances", far)
     return _part(
-        f"Curves beside {f'“{against}”' if against else 'published people'}",
+        f"Curves compared with {f'“{against}”' if against else 'published people'}",
         _EACH if against else _PUBLISHED,
         page_table(far, columns, "Correlation and distance", words=("paradigm", "curve", "against"), file=file),
         commands.scores(against=against),
@@ -147,8 +147,8 @@ def _agreement(data: Data, folder: Folder, commands: ReportCommands) -> list[Com
     return [
         _part(
             "Errors on the same trials",
-            "Cohen's kappa of right and wrong on the same items: 0 is what two independent answerers have, 1 the same errors. It is undefined for somebody "
-            "who is always right or always wrong. Beside an answerer's kappa with people stands that of people among themselves, made in the same way: the "
+            "Cohen's kappa of right and wrong on the same items: 0 for two independent agents, 1 for the same errors. It is undefined for somebody "
+            "who is always right or always wrong. Kappa with people is given together with that of people among themselves, computed in the same way: the "
             "mean over pairs of one person and another; its interval is wider than it need be."
             + "".join(f" {sentence}" for sentence in pairs_left_out(data.scored)),
             page_table(kappa, errors, "Error consistency", words=names, file=folder.table("error_consistency", kappa)),
@@ -156,8 +156,8 @@ def _agreement(data: Data, folder: Folder, commands: ReportCommands) -> list[Com
         ),
         _part(
             "People among themselves",
-            "How near a curve can come to the curves of these people, who differ and took few trials. No curve correlates with them, on average, more than the "
-            "upper ceiling; the lower one is what the mean of the others has with each person (Nili et al., 2014). In simulations people's own true "
+            "How close a curve can come to the curves of these people, who differ and took few trials. On average, no curve correlates with them more than the "
+            "upper ceiling; the lower one is the correlation of each person with the mean of the others (Nili et al., 2014). In simulations people's own true "
             "curve was between the two in more than four of five samples, and never above. No curve has a smaller RMSE than the mean of all.",
             page_table(ceiling, among, "Noise ceilings", words=names, file=folder.table("noise_ceiling", ceiling)),
             command,

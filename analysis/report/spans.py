@@ -68,8 +68,8 @@ def spans_part(spans: Sequence[SpanFacts], folder: Folder, with_rules: bool = Fa
             )
         tables.append(page_table(sessions, _SESSIONS, f"{heading}: each session", words=("what", "session"), file=file))
     notes = [
-        "Levels of these sessions followed from the answers. Shares of correct answers would not mean what those of other sessions mean, so these sessions are "
-        "in no figure and no other table.",
+        "The levels of these sessions depended on the answers. Proportions correct would not mean the same as in other sessions, so these sessions are left "
+        "out of all figures and other tables.",
         *sorted({f"{one.rule.capitalize()}: the span is the {one.result['formula']}." for one in spans if one.result is not None}),
     ]
     if with_rules:

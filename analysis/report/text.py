@@ -141,9 +141,9 @@ def _all_together(rows: Sequence[Mapping[Any, Any]], verdicts: Sequence[str]) ->
     lowest, highest = ordered[0], ordered[-1]
     low, high = (percent(ordered[round(share * (len(ordered) - 1))]["mean"]) for share in (0.25, 0.75))
     counts = [f"{verdicts.count(where)} {words}" for where, words in _WHERE.items() if verdicts.count(where)]
-    text = f"{len(rows)} answerers got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
+    text = f"{len(rows)} agents got from {percent(lowest['mean'])} ({lowest['agent']}) to {percent(highest['mean'])} right ({highest['agent']})"
     text += f", half of them from {low} to {high}."
-    return text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below have everybody."
+    return text + (f" Compared with guessing, {listed(counts)}." if counts else "") + " The tables below list all of them."
 
 
 def _from_people(difference: Difference | None, margin: Margin | None = None) -> str:
@@ -217,7 +217,7 @@ def like_for_like(
             Remark("Published people saw other trials under other conditions; their points are group means read off printed figures, without a spread.")
         )
     else:
-        notes.append(Remark("No digitised human data are published for this paradigm, so no human curve from print is drawn."))
+        notes.append(Remark("No digitised human data are published for this paradigm, so no published human curve is drawn."))
     notes += [Remark(text) for text in guessing_notes(tally(items), paradigm)]
     return sorted(notes, key=lambda note: not note.warning)
 
@@ -257,7 +257,7 @@ def _on_cells(cells: pd.DataFrame) -> Iterator[Remark]:
     if len(few):
         everybody = sorted(few["agent"].unique())
         answering = cells.loc[cells["agent_kind"] != GROUP_MEANS, "agent"].nunique()
-        named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} answerers"
+        named = f" of {listed(everybody)}" if len(everybody) <= MOST_ANSWERERS else f" of {len(everybody)} agents"
         which = "Some cells" if len(everybody) == answering else f"Some cells{named}"
         yield Remark(f"{which} have only {_span(few)}: interpret single points with care.", warning=True)
 
@@ -266,7 +266,7 @@ def _on_items(items: pd.DataFrame) -> Iterator[Remark]:
     """Yield remarks on what items lack, and on what they are averaged over."""
     unplaced = int(items["serial_position"].isna().sum())
     if 0 < unplaced < len(items):
-        yield Remark(f"{plural(unplaced, 'item')} without a serial position: in no serial-position curve.", warning=True)
+        yield Remark(f"{plural(unplaced, 'item')} without a serial position: left out of serial-position curves.", warning=True)
     if len(items) and items["chance"].isna().all():
         yield Remark("The record has no chance level, so no chance line is drawn.", warning=True)
     factors = [name for name in items.columns if name.startswith("factor_")]
@@ -340,14 +340,14 @@ def opening(sessions: Sequence[SessionFacts], scored: Scored, names: Sequence[st
     ]
     if len(words) > MOST_ANSWERERS:
         counts = Counter(kind_named(kind).described for kind in agents["agent_kind"])
-        words = [f"{len(words)} answerers ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
+        words = [f"{len(words)} agents ({', '.join(f'{kind}: {count}' for kind, count in counts.items())})"]
     lead = f"{listed(words)} took {_listed_titles([title_of(name, sessions) for name in names])}."
     if len(names) == 1 and all(verdicts) and not alone:
         lead += " Everybody took exactly the same trials, so the curves can be read side by side."
     elif all(verdicts) and not alone:
         lead += " Within each paradigm everybody took exactly the same trials, so the curves can be read side by side."
     days = sorted({facts.started[:10] for facts in sessions if facts.started})
-    facts = [plural(items["session"].nunique(), "session"), plural(len(agents), "answerer"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
+    facts = [plural(items["session"].nunique(), "session"), plural(len(agents), "agent"), plural(len(names), "paradigm"), f"{len(items):,} scored items"]
     return title, lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])
 
 
@@ -361,5 +361,5 @@ def opening_of_spans(spans: Sequence[SpanFacts]) -> tuple[str, str, list[str]]:
     titles = sorted({facts.title or facts.paradigm for facts in sessions})
     lead = f"{listed(answerers)} took {_listed_titles(titles)}. All sessions are adaptive: the result of each is a span."
     days = sorted({facts.started[:10] for facts in sessions if facts.started})
-    facts = [plural(len(sessions), "session"), plural(len(people) + len(machines), "answerer"), plural(len(titles), "paradigm")]
+    facts = [plural(len(sessions), "session"), plural(len(people) + len(machines), "agent"), plural(len(titles), "paradigm")]
     return f"{who}: spans", lead, facts + ([f"recorded {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")] if days else [])

@@ -154,7 +154,9 @@ def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
     for paradigm, items in scored.items[scored.items["trial_id"] != ""].groupby("paradigm", sort=True, observed=True):
         many = items["agent"].nunique()
         if many > most:
-            notes.append(f"{paradigm}: of {many} answerers only pairs with measured people are compared in their errors; spanlab scores --pairs compares all.")
+            notes.append(
+                f"{paradigm}: there are {many} agents, so only pairs with measured people are compared in their errors; spanlab scores --pairs compares all."
+            )
     return notes
 
 

@@ -53,7 +53,7 @@ VERDICTS = (
     VerdictRule(
         name="what was found holds for others",
         says=(
-            "no participants to vary, so that what is found holds for … alone",
+            "no participants to vary, so the results hold for … alone",
             "the results hold for these items",
             "If it answers the same every time, its intervals are too narrow",
             "trials that cannot be distinguished",
@@ -351,4 +351,4 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
             notes.append(f"{name}: only {many} participants, so that intervals are rough.")
     alone = [str(name) for name in table["agent"].unique() if name not in people.index]
     if alone:
-        notes.append(f"{listed(alone)}: no participants to vary, so that what is found holds for {'this one' if len(alone) == 1 else 'these ones'} alone.")
+        notes.append(f"{listed(alone)}: no participants to vary, so the results hold for {'this one' if len(alone) == 1 else 'these ones'} alone.")

@@ -26,7 +26,7 @@ DataArgument = Annotated[list[Path], typer.Argument(help=DATA_HELP, metavar="DAT
 PracticeOption = Annotated[bool, typer.Option("--practice", help="include practice trials")]
 PilotOption = Annotated[bool, typer.Option("--pilot", help="include pilot sessions")]
 AcceptUnreadOption = Annotated[
-    bool, typer.Option("--accept-unread", help="test and compare also sessions and cells of which more than 20% of the replies could not be read")
+    bool, typer.Option("--accept-unread", help="also test and compare sessions and cells in which more than 20% of the replies could not be read")
 ]
 MarginOption = Annotated[
     list[str] | None,
@@ -41,7 +41,7 @@ MapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
-        help="columns of your own tables: THEIRS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where a column is missing",
+        help="columns of your own tables: YOURS=OURS,..., such as subject=participant,accuracy=correct; OURS:VALUE where a column is missing",
         metavar="COLUMNS",
         show_default=False,
     ),
@@ -75,7 +75,7 @@ def figure(
         str, typer.Option("--value", help="what is measured; rt_ms is the mean of reaction times", metavar="correct|rt_ms|rt_median|d_prime")
     ] = "",
     points: Annotated[bool, typer.Option("--points", help="show each person as a small point, too")] = False,
-    yardsticks: Annotated[bool, typer.Option("--yardsticks", help="show the oracle without errors and guessing, too, beside people and models")] = False,
+    yardsticks: Annotated[bool, typer.Option("--yardsticks", help="also show the oracle without errors and guessing, as well as people and models")] = False,
     width: Annotated[str, typer.Option("--width", help="width of the figure, such as 88mm or 180mm (columns of journals)", metavar="WIDTH")] = "",
     theme: Annotated[str, typer.Option("--theme", help="colours of the figure", metavar="light|dark")] = "light",
     title: Annotated[bool, typer.Option("--title/--no-title", help="draw title and caption above the figure, or neither")] = True,
@@ -161,7 +161,7 @@ def scores(
     caution(loaded)
     table = table_of(loaded.scored, human=loaded.human, against=against)
     if len(table):
-        print("Difference from people: A of slopes, B of means; 0 is as people are. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
+        print("Difference from people: A of slopes, B of means; 0 means the same as people. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
         _print(layout(table, published))
         print("\nIntervals (95%) and what they rest on:\n")
         _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", "conditions", "note"]])
@@ -171,7 +171,7 @@ def scores(
         ("Curves: correlation and root mean square difference", distances(loaded.scored, loaded.human, against)),
         ("Errors on the same trials (kappa)", error_consistency(loaded.scored, most=None if pairs else MOST_ANSWERERS)),
         ("Fit to people, as a share of the noise ceiling", fits(loaded.scored, loaded.human)),
-        ("Noise ceilings: how near a curve can come to these people", ceilings(loaded.scored)),
+        ("Noise ceilings: how close a curve can come to these people", ceilings(loaded.scored)),
     ]
     for title, part in tables:
         if len(part):
@@ -203,8 +203,8 @@ def _load_for(
         with open_pool(workers, scheduler) as pool:
             return load_scattered(data, figure.effects, pool=pool, include_practice=practice, include_pilot=pilot)
     if workers is not None or scheduler is not None:
-        why = "rules of exclusion judge all answers of somebody at once" if exclude is not None else f"{figure.name} needs all answers at once"
-        why = "columns of other names are read at once" if columns else "people's columns are joined at once" if people is not None else why
+        why = "exclusion rules need all answers of a participant at once" if exclude is not None else f"{figure.name} needs all answers at once"
+        why = "columns with other names are read all at once" if columns else "columns of people are joined all at once" if people is not None else why
         raise SpanLabError(f"the work cannot be distributed: {why}. Leave out --workers and --scheduler")
     return _load(data, columns, practice, pilot, exclude, trial_ids=False, people=people)
 

@@ -89,4 +89,4 @@ def _watch(data: list[Path], output: Path, options: Options, every: float) -> No
         try:
             print(_write(data, output, options, folder=folder))
         except SpanLabError as error:
-            print(f"spanlab: the page is as it was last made: {error}", file=sys.stderr)
+            print(f"spanlab: the page was not updated: {error}", file=sys.stderr)

@@ -67,7 +67,7 @@ import_app = typer.Typer(
     **SETTINGS,
 )
 export_app = typer.Typer(
-    help="Write trials and sessions in the file formats of others: spanlab export FORMAT SOURCE... -o PLACE.",
+    help="Write trials and sessions in other file formats: spanlab export FORMAT SOURCE... -o PLACE.",
     cls=_Exports,
     no_args_is_help=True,
     **SETTINGS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,10 +42,10 @@ def list_(
     domain: Annotated[Values, _filter("domain")] = None,
     function: Annotated[Values, _filter("function")] = None,
     characteristic: Annotated[Values, _filter("characteristic")] = None,
-    duration: Annotated[bool, typer.Option("--duration", help="show how long a session of people takes instead, and what that rests on")] = False,
+    duration: Annotated[bool, typer.Option("--duration", help="show how long a session with a person takes instead, and what this is based on")] = False,
     chance: Annotated[bool, typer.Option("--chance", help="show the chance level and the best blind guess in each condition instead")] = False,
     details: Annotated[bool, typer.Option("--details", help="show domains, functions and factors, too, in a wide table")] = False,
-    human: Annotated[bool, typer.Option("--human", help="show the levels for which there are published people instead, and the study")] = False,
+    human: Annotated[bool, typer.Option("--human", help="show the levels for which results of people have been published instead, and the study")] = False,
 ) -> None:
     """List the paradigms of the library, one per line, or the chance level of each."""
     sources = names or shipped()
@@ -63,8 +64,8 @@ def list_(
 
         rows = [row for source in cards for row in conditions(source)]
         if not rows:
-            raise SpanLabError("there are no published people for these paradigms; spanlab list --human names those that have some")
-        print_table(("paradigm", "study", "levels"), rows)
+            raise SpanLabError("no results of people have been published for these paradigms; spanlab list --human names those that have some")
+        print_table(("paradigm", "study", "levels"), rows, width=80)
         return
     if duration:
         print_table(("paradigm", "trials", "in all", "practice", "of which"), _durations(list(cards)))
@@ -94,12 +95,16 @@ def _print_families(cards: Iterable[Mapping[str, Any]]) -> None:
             print(f"  {data['paradigm'].ljust(widest)}  {titled(data['title'])}"[:80])
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table with columns as wide as their content."""
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None) -> None:
+    """Print a table with columns as wide as their content; with a ``width``, the last column is broken into lines within it."""
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    start = sum(widths[:-1]) + 2 * (len(widths) - 1)
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        first, *further = textwrap.wrap(line[-1], width - start) or [""] if width else [line[-1]]
+        print("  ".join(cell.ljust(wide) for cell, wide in zip((*line[:-1], first), widths, strict=True)).rstrip())
+        for text in further:
+            print(" " * start + text)
 
 
 def factors(data: Mapping[str, Any]) -> str:

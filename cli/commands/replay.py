@@ -137,7 +137,7 @@ def replay(
 
         if others := [name for name in context.params if name not in ("set_file", "status", "report", "data") and given(context, name)]:
             spelt = " and ".join("PARADIGM" if name == "paradigm" else "--" + name.strip("_").replace("_", "-") for name in others)
-            raise SpanLabError(f"the set file says what is taken: leave out {spelt}")
+            raise SpanLabError(f"the set file already says this: leave out {spelt}")
         run_set(set_file, data, status, report)
         return
     if status or report is not None:
@@ -190,14 +190,16 @@ def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
 
 def resume(
     context: typer.Context,
-    session: Annotated[Path, typer.Argument(help="folder of an unfinished session, of a session of a study, or one that has a single one", metavar="FOLDER")],
-    skip: Annotated[str, typer.Option("--skip", help="studies: leave out the rest of this paradigm", metavar="NAME")] = "",
-    repeat: Annotated[str, typer.Option("--repeat", help="studies: take this paradigm again; what it has is kept, and set aside", metavar="NAME")] = "",
-    reason: Annotated[str, typer.Option("--reason", help="why it is skipped or taken again, for the record", metavar="TEXT")] = "",
+    session: Annotated[
+        Path, typer.Argument(help="folder of an unfinished session, of a session of a study, or a folder with one such session", metavar="FOLDER")
+    ],
+    skip: Annotated[str, typer.Option("--skip", help="studies: skip the rest of this paradigm", metavar="NAME")] = "",
+    repeat: Annotated[str, typer.Option("--repeat", help="studies: repeat this paradigm; its earlier data are kept, and set aside", metavar="NAME")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="why it is skipped or repeated, for the record", metavar="TEXT")] = "",
     triggers: TriggersOption = None,
     screen: Annotated[
         int | None,
-        typer.Option("--screen", help="people: number of the screen on which the window opens, from 0; by default that on which it began", min=0, max=99),
+        typer.Option("--screen", help="people: number of the screen on which the window opens, from 0; by default the one on which it began", min=0, max=99),
     ] = None,
     concurrency: ConcurrencyOption = None,
     max_cost: MaxCostOption = None,
@@ -230,7 +232,7 @@ def resume(
     over = complete(session)
     failed = over and has_failed(session)
     if over and not (failed and retry_failed):
-        of_others = f"trials of {session} failed, and every other one is finished; --retry-failed asks for them again"
+        of_others = f"trials of {session} failed, and all others are finished; --retry-failed tries them again"
         print(f"nothing to do: {of_others if failed else f'every trial of {session} is finished'}")
         _tell_rest(session)
         return
@@ -261,7 +263,7 @@ def _resume_study(folder: Path, ways: Sequence[WayOn], window: dict[str, Any]) -
     elif len(ways) == 1 and ways[0].study:
         run_study(ways[0].study, ways[0].data, ways[0].options, 1.0, window)
     else:
-        raise SpanLabError("\n".join([f"{folder} is a folder of a study, of which each session goes on with its own command:", *(way.line for way in ways)]))
+        raise SpanLabError("\n".join([f"{folder} is a folder of a study; continue each session with its own command:", *(way.line for way in ways)]))
 
 
 def _only_unfinished(folder: Path) -> Path:
@@ -282,7 +284,7 @@ def _only_unfinished(folder: Path) -> Path:
     left = [session for session in inside if not complete(session)]
     if len(left) > 1:
         raise SpanLabError(
-            "\n".join([f"{folder} has several unfinished sessions, of which each goes on by itself:", *(f"spanlab resume {one}" for one in left)])
+            "\n".join([f"{folder} has several unfinished sessions; continue each with its own command:", *(f"spanlab resume {one}" for one in left)])
         )
     return left[0] if left else inside[0]
 
@@ -290,7 +292,7 @@ def _only_unfinished(folder: Path) -> Path:
 def _tell_rest(session: Path) -> None:
     """Of a session of a study: what goes on with the paradigms that are left."""
     for line in lines_to_go_on(session.resolve().parent) or []:
-        print(f"spanlab: it belongs to a session of a study, which goes on with: {line}", file=sys.stderr)
+        print(f"spanlab: it belongs to a session of a study; continue that with: {line}", file=sys.stderr)
 
 
 def batch(
@@ -331,7 +333,7 @@ async def _of(agent: ChatAgent, session: Path, cancel: bool, give_up: bool) -> N
         if cancel:
             asked = await batches.cancel()
             for batch, status in asked:
-                print(f"batch {batch.name} is {status.state}; spanlab resume {session} fetches what it has done")
+                print(f"batch {batch.name} is {status.state}; spanlab resume {session} fetches its replies")
             if not asked:
                 raise SpanLabError(f"no batch of {session} is under way")
             return

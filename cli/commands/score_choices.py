@@ -75,7 +75,7 @@ def score_choices(
         if len(some) > 1:
             print(f"{paradigm}, {spec}: {over_people([bits for _, bits in some], [person for person, _ in some])}")
     if failed:
-        raise SpanLabError(f"{failed:,} of {len(pairs):,} could not be scored; what is finished is saved, and the same command goes on")
+        raise SpanLabError(f"{failed:,} of {len(pairs):,} could not be scored; what is finished is saved; run the same command to continue")
 
 
 def _print(scored: ChoiceScores, bits: ChoiceBits) -> None:

@@ -41,7 +41,7 @@ def new(
     name: Annotated[str, typer.Argument(help="short name: small letters, digits, underscores", metavar="NAME")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder in which it is made", metavar="DIR")] = None,
 ) -> None:
-    """Write a commented start for a paradigm, a study, an agent or a plugin, which works as it is."""
+    """Write a commented file to start from: a paradigm, a study, an agent or a plugin that works as it is."""
     if keyword.iskeyword(name):
         raise SpanLabError(f"'{name}' cannot be the name, because it is a word of Python: choose another one, such as my_{name}")
     if not _NAME.fullmatch(name):
@@ -103,7 +103,7 @@ def _filled(text: str, words: dict[str, Any]) -> str:
 
 def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
-    browser: Annotated[bool, typer.Option("--browser", help="the simulated participant sits at a page in Chromium, not at a PsychoPy window")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")] = False,
     everything: Annotated[bool, typer.Option("--all", help="nine paradigms for machines instead of two (about three times as long)")] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
 ) -> None:

@@ -210,7 +210,7 @@ def _print_likeness(differences: pd.DataFrame) -> None:
         many = int(((left["measure"] == measure) & (left["kind"] == kind)).sum())
         print(f"... and {many} differences of {kind} in {'percentage points' if measure == 'correct' else measure}: -o DIR writes them all")
     print()
-    print(PRIOR, "A dash: its units are not of one kind, or not the same in all conditions.")
+    print(PRIOR, "A dash: the units are not all of one kind, or differ between conditions.")
     if not declared:
         print('No margin was declared (--margin): there is no verdict on equivalence, and "not told apart" is not "alike".')
     print()

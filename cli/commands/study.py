@@ -152,11 +152,11 @@ def _tell_how(study: Study, visit: Visit, request: VisitRequest, goes_on: bool, 
     remarks: list[str] = []
     if goes_on:
         if visit.study.hash != study.hash:
-            remarks.append("the study file has changed since this session began; it goes on as it was begun")
+            remarks.append("the study file has changed since this session began; it continues as it began")
         if request.language.strip() not in ("", visit.language):
             remarks.append(f"it goes on in '{visit.language}', as it was begun")
         if any(value.strip() for value in request.fields.values()) and not fields_due(visit.folder):
-            remarks.append("what is known of the participant stays as it was when the session began")
+            remarks.append("the entries about the participant stay as they were when the session began")
     earlier = set(range(1, visit.session)) - finished_sessions(data / study.name, str(visit.person.name))
     if earlier:
         remarks.append(f"{visit.person.name} has not finished session {', '.join(map(str, sorted(earlier)))}")
@@ -174,7 +174,7 @@ def _window(study: Study, window: dict[str, Any]) -> dict[str, Any]:
     if study.display is None or "display" in window:
         return window
     if window.get("width_cm") is not None or "distance_cm" in window:
-        print(f"spanlab: the options say how wide and how far the screen is, so {study.display} is not used", file=sys.stderr)
+        print(f"spanlab: the options give the width and distance of the screen, so {study.display} is not used", file=sys.stderr)
         return window
     return with_display({name: value for name, value in window.items() if name != "width_cm"}, study.display)
 
@@ -483,7 +483,7 @@ def monitor(
     study: StudyArgument,
     data: DataOption = DATA,
     once: Annotated[bool, typer.Option("--once", help="print the table once and end, as it also does when the output is not a terminal")] = False,
-    every: Annotated[float, typer.Option("--every", help="seconds between two looks at the records", min=0.2, max=3600, metavar="S")] = 2.0,
+    every: Annotated[float, typer.Option("--every", help="seconds between updates", min=0.2, max=3600, metavar="S")] = 2.0,
     everything: Annotated[bool, typer.Option("--all", help="show sessions without a sign in the last 24 hours, too")] = False,
 ) -> None:
     """Show the sessions of a study while they run: progress, accuracy, displays and trigger codes. It reads the records and writes nothing."""
@@ -504,9 +504,9 @@ def withdraw(
     participant: Annotated[str, typer.Argument(help="identifier of the participant", metavar="PARTICIPANT")],
     data: DataOption = DATA,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
-    forget: Annotated[bool, typer.Option("--forget-id", help="name only the number, not the identifier, in the note that is kept")] = False,
+    forget: Annotated[bool, typer.Option("--forget-id", help="keep only the number, not the identifier, in the note that remains")] = False,
 ) -> None:
-    """Remove the data of a participant who withdraws, and leave a note that it was done."""
+    """Remove the data of a participant who withdraws, and leave a note about it."""
     from ...sessions.studies.participants import find, left_over
     from ...sessions.studies.participants import withdraw as remove
     from ...sessions.studies.status import belongings
@@ -531,7 +531,7 @@ def withdraw(
     owned.check_idle()
     remove(folder, person, owned.sessions, forget)
     called = f"number {person.number}" if forget else participant
-    print(f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Reports, exports and copies elsewhere are yours to remove.")
+    print(f"{called} has withdrawn; a note is in {folder / 'participants.jsonl'}. Remove reports, exports and copies elsewhere yourself.")
 
 
 def _print_lines(lines: Iterable[str]) -> None:

@@ -70,9 +70,7 @@ def sweep(
         str | None, typer.Argument(help="sweep (YAML): a training config and a grid of values; or one that ships, such as table-a1", metavar="[CONFIG]")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder for its runs; an unfinished sweep there is continued", metavar="DIR")] = None,
-    status: Annotated[
-        bool, typer.Option("--status", help="only show the progress of the sweep in the folder that is named, and compare the finished runs")
-    ] = False,
+    status: Annotated[bool, typer.Option("--status", help="only show the progress of the sweep in this folder, and compare the finished runs")] = False,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
@@ -98,7 +96,7 @@ def sweep(
             run_sweep(output, pool, lambda run, outcome: print(f"{run}: {outcome}", flush=True))
         except (SpanLabError, KeyboardInterrupt) as error:
             why = str(error) if isinstance(error, SpanLabError) else "interrupted"
-            raise SpanLabError(f"{why}\nWhat is done is saved. Continue with the same command") from None
+            raise SpanLabError(f"{why}\nWhat is done is saved. Run the same command to continue") from None
     _say_status(output)
 
 

@@ -43,14 +43,14 @@ def as_text(read: Transcript, talk: Talk) -> str:
 
     lines = [heading(read, talk), "=" * min(_WIDTH, len(heading(read, talk)))]
     if talk.past:
-        lines += ["", f"[{talk.past:,} message{'s' * (talk.past != 1)} of earlier trials went out before these, within the same conversation]"]
+        lines += ["", f"[{talk.past:,} message{'s' * (talk.past != 1)} of earlier trials came before these in the same conversation]"]
     for turn in talk.turns:
         lines += [line for message in turn.sent for line in _message(message)]
         lines += ["", f"ASSISTANT  [{describe_reply(turn)}]", _indented(turn.reply.content or "(an empty reply)")]
         if turn.seen_again is not None and turn.seen_again.strip() != turn.reply.content.strip():
             lines += ["  [the model sees it again as:]", _indented(turn.seen_again, "  | ")]
         if turn.reply.reasoning:
-            lines += ["  [reasoning, delivered apart:]", _indented(turn.reply.reasoning, "  | ")]
+            lines += ["  [reasoning, delivered separately:]", _indented(turn.reply.reasoning, "  | ")]
         lines += [f"  [{note}]" for note in marked(turn)]
     if not any(turn.sent for turn in talk.turns):
         lines += ["", "[what was sent was not kept in this session: it was recorded by an older version]"]
@@ -65,7 +65,7 @@ def as_text(read: Transcript, talk: Talk) -> str:
 def marked(turn: Turn) -> list[str]:
     """The result of an answer, which the model was not told."""
     if turn.again:
-        return ["could not be read as an answer; the question is put again"]
+        return ["could not be read as an answer; the question is repeated"]
     if not turn.mark:
         return []
     how = f" ({turn.extraction.replace('_', ' ')})" if turn.extraction and turn.extraction != "unread" else ""
@@ -84,7 +84,7 @@ def _message(message: SentMessage) -> list[str]:
     for number, part in enumerate(message.parts):
         lines += [""] * bool(number)
         if isinstance(part, SentPicture):
-            same = "" if part.same else "; it cannot be drawn anew as it was" if part.file else "; it is not known what it showed"
+            same = "" if part.same else "; it cannot be redrawn as it was" if part.file else "; what it showed is not known"
             lines.append(
                 f"  [a picture of {part.size_px} x {part.size_px} pixels, detail {part.detail}{same}; in words: {' / '.join(part.words.splitlines())}]"
             )

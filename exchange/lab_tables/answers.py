@@ -161,10 +161,10 @@ class LabFormat(Format[LabOptions, Any]):
         """Return who answers in a row, and in which session."""
         person = row.file.stem if options.participant == "FILE" else row.text(self._participant(row, options))
         if person.casefold() in NOTHING:
-            raise LabTableError(self._participant(row, options), f"'{person}' names nobody; give every person an identifier, or say --participant FILE")
+            raise LabTableError(self._participant(row, options), f"'{person}' names nobody; give every person an identifier, or give --participant FILE")
         paradigm = options.paradigm or self.paradigm_of(row)
         if not paradigm:
-            raise SpanLabError(f"{row.file} does not name the experiment: say --as NAME")
+            raise SpanLabError(f"{row.file} does not name the experiment: give --as NAME")
         runs = [row.text(name) for name in self.runs]
         session = "-".join(filter(None, (person, *runs, *([] if runs and all(runs) else [row.file.stem]))))
         practice = bool(options.practice) and self.is_practice(row, options.practice)
@@ -179,7 +179,7 @@ class LabFormat(Format[LabOptions, Any]):
         if not there:
             expected = options.participant or " or ".join(self.participants)
             raise SpanLabError(
-                f"{row.file} has no column that names the participant ({expected}): say --participant COLUMN, or --participant FILE for the file's name"
+                f"{row.file} has no column that names the participant ({expected}): give --participant COLUMN, or --participant FILE for the file's name"
             )
         return there[0]
 
@@ -190,11 +190,11 @@ class LabFormat(Format[LabOptions, Any]):
         if unscored:
             report.note(f"{counted(unscored, 'row')} without a scored answer (instructions, pauses ...) left out")
         if table.contradictions:
-            report.note(f"{counted(table.contradictions, 'answer')} scored otherwise than the correct answer in the same row says; the file's scores are used")
+            report.note(f"{counted(table.contradictions, 'answer')} scored differently from the correct answer in the same row; the file's scores are used")
         if table.other:
             names = sorted(table.other)
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            report.note(f"columns that are not taken: {', '.join(names[:_MOST_NAMES])}{more}; --factors names those that are conditions")
+            report.note(f"columns that are not used: {', '.join(names[:_MOST_NAMES])}{more}; --factors names those that are conditions")
 
 
 def _checked(rows: list[LabRow], file: Path, factors: Sequence[str]) -> list[LabRow]:

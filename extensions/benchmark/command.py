@@ -26,7 +26,7 @@ def benchmark(
     price: Annotated[str | None, typer.Option("--price", help="price of a million tokens, read and written, such as 0.5/2", metavar="IN/OUT")] = None,
     max_cost: Annotated[float | None, typer.Option("--max-cost", help="stop before it costs more", min=0)] = None,
     compare: Annotated[bool, typer.Option("--compare", help="compare cards, or folders of cards; -o writes them as a page")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="compute a card again from its sessions: CARD DATA (or CARD published)")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="recompute a card from its sessions: CARD DATA (or CARD published)")] = False,
 ) -> None:
     """Give an agent the benchmark, and write its card."""
     from .suite import read_suite

@@ -16,12 +16,11 @@ import numpy as np
 from spanlab.analysis.report import PageColumn, ReportSection, page_table
 from spanlab.core import SpanLabError, VerdictRule, write_whole
 
-from .picture import CURVES, PARAMETERS, curves_picture, parameters_picture
-from .reading import Answerer, answerers
-from .study import Study
-
 if TYPE_CHECKING:
     from spanlab.analysis.report import PageTable, SectionRequest
+
+    from .reading import Answerer
+    from .study import Study
 
 #: The file in the first folder of the data, and the number of its format.
 FILE, FORMAT = "models-of-memory.json", 1
@@ -72,6 +71,8 @@ def save(studies: Sequence[Study], folder: Path) -> Path:
 
 
 def _written(study: Study) -> dict[str, Any]:
+    from .picture import curves_picture, parameters_picture
+
     tables = {
         "Parameters of models": study.parameter_table(_MOST),
         "Criteria": study.criteria_table(_MOST),
@@ -113,6 +114,9 @@ def section(request: SectionRequest) -> ReportSection | None:
     kept = {paradigm: study for folder in request.folders for paradigm, study in stored(folder).items()}
     if not kept:
         return None
+    from .picture import CURVES, PARAMETERS
+    from .reading import answerers
+
     everybody, _ = answerers(request.data)
     shown = {name: study for name, study in kept.items() if study["answers"] == digest([one for one in everybody if one.paradigm == name])}
     notes = [f"{name}: {text}" for name, study in shown.items() for text in (study["described"], *study["sentences"])]
@@ -126,7 +130,7 @@ def section(request: SectionRequest) -> ReportSection | None:
     tables = [_table(request, name, title, *table) for name, study in shown.items() for title, table in study["tables"].items()]
     return ReportSection(
         title="Models of memory",
-        text="What kind of memory would give such answers? Models were fitted to each person and machine, and recovery shows what the design can tell.",
+        text="What kind of memory would give such answers? Models were fitted to each person and machine, and recovery shows what the design can distinguish.",
         figures=tuple(figures),
         tables=tuple(tables),
         notes=(*notes, *other),

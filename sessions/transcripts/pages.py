@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import itertools
 import json
 import os
@@ -120,16 +121,13 @@ def describe_reply(turn: Turn) -> str:
 
 
 def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: str, pages: Sequence[_Page], number: int) -> str:
-    import jinja2
-
     from ...core.version import __version__
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     here, style = files("spanlab.sessions.transcripts"), files("spanlab.core")
     info = read.session.info
     counts, everywhere = pages[number].counts, {kind for page in pages for kind, count in page.counts.items() if count}
     settings = {name: value for name, value in info["agent_settings"].items() if value not in (None, "", {}, [])}
-    return environment.from_string(here.joinpath("transcript.html.jinja").read_text("utf-8")).render(
+    return _template().render(
         css=style.joinpath("page.css").read_text("utf-8") + here.joinpath("transcript.css").read_text("utf-8"),
         agent=info["agent"],
         label=info.get("label", ""),
@@ -147,6 +145,15 @@ def _page(read: Transcript, conversations: Sequence[Mapping[str, Any]], back: st
         filters=[(name, label, counts.get(name, 0)) for name, label in _FILTERS if name in everywhere or name == "all"],
         version=__version__,
     )
+
+
+@functools.cache
+def _template() -> Any:
+    """The template of pages, compiled once."""
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(files("spanlab.sessions.transcripts").joinpath("transcript.html.jinja").read_text("utf-8"))
 
 
 #: kinds of replies that can be shown alone

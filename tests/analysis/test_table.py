@@ -41,7 +41,7 @@ def test_warm_up_rows_are_left_out_always_and_counted() -> None:
     scored = score_table(table, include_practice=True, include_pilot=True)
     assert len(scored.items) == len(table) - 4
     assert overall(scored)["mean"].item() == 1
-    assert scored.notes == ("4 warm-up rows left out: questions put before those that count, in the same conversation.",)
+    assert scored.notes == ("4 warm-up rows left out: questions asked before those that count, in the same conversation.",)
 
 
 def test_practice_as_text_from_a_csv_file_is_understood() -> None:

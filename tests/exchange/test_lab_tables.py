@@ -91,14 +91,14 @@ def test_only_columns_that_are_asked_for_are_taken_and_the_others_named(run: Run
     text = psychopy_text().replace("expName", "age,expName", 1).replace(",stroop,", ",47,stroop,")
     psychopy(tmp_path, text)
     _, _, err = run("import", "psychopy", "P01_stroop.csv", "-o", "a.csv")
-    assert "columns that are not taken: age, congruent, word; --factors names those that are conditions" in err
+    assert "columns that are not used: age, congruent, word; --factors names those that are conditions" in err
     assert "47" not in (tmp_path / "a.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("changes", "options", "told"),
     [
-        ({"participant": "who"}, (), "has no column that names the participant (participant): say --participant COLUMN, or --participant FILE"),
+        ({"participant": "who"}, (), "has no column that names the participant (participant): give --participant COLUMN, or --participant FILE"),
         ({"P01": "None"}, (), "participant: 'None' names nobody; give every person an identifier"),
         ({"key_resp__corr": "key_resp.right"}, (), "no column ends in '.corr', so no answer is scored; in Builder, let the component 'store correct'"),
         ({",0.61,": ",['0.6'],"}, (), ""),
@@ -106,7 +106,7 @@ def test_only_columns_that_are_asked_for_are_taken_and_the_others_named(run: Run
         ({",0.61,": ",-0.61,"}, (), "key_resp.rt: expected one time; found '-0.61'"),
         ({",0.61,": ',"[0.61, 0.9]",'}, (), "key_resp.rt: several presses are stored ([0.61, 0.9])"),
         ({"left,1,0.61": "left,7,0.61"}, (), "key_resp.corr: expected 1 or 0, true or false; found '7'"),
-        ({"expName": "name"}, (), "does not name the experiment: say --as NAME"),
+        ({"expName": "name"}, (), "does not name the experiment: give --as NAME"),
         ({}, ("--practice", "warmup"), "has no such loop; it has practice, trials"),
         ({}, ("--practice", "colour=red"), "expected COLUMN=VALUE with a column of"),
         ({}, ("--response", "mouse"), "has no column mouse.corr; components with scores are key_resp"),
@@ -143,7 +143,7 @@ def test_the_same_session_in_two_files_is_refused_and_another_one_is_not(run: Ru
 def test_scores_that_contradict_the_right_answer_are_counted_and_kept(run: Run, tmp_path: Path) -> None:
     psychopy(tmp_path, psychopy_text(**{"left,1,0.5": "left,0,0.5"}))
     _, _, err = run("import", "psychopy", "P01_stroop.csv", "-o", "a.csv")
-    assert "1 answer scored otherwise than the correct answer in the same row says; the file's scores are used" in err
+    assert "1 answer scored differently from the correct answer in the same row; the file's scores are used" in err
     assert rows_of(tmp_path / "a.csv")[1]["correct"] == "false"
     psychopy(tmp_path)
     assert "scored otherwise" not in run("import", "psychopy", "P01_stroop.csv", "-o", "b.csv")[2]
@@ -235,7 +235,7 @@ def test_data_of_jspsych_become_a_response_table(run: Run, tmp_path: Path, name:
         ({"subject": "7", "PROLIFIC_PID": "5f"}, ("--as", "x"), "several columns may name the participant, and they differ: choose with --participant"),
         ({"correct": "maybe"}, ("--as", "x"), "correct: expected 1 or 0, true or false; found 'maybe'"),
         ({"rt": "fast"}, ("--as", "x"), "rt: expected one time; found 'fast'"),
-        ({}, (), "does not name the experiment: say --as NAME"),
+        ({}, (), "does not name the experiment: give --as NAME"),
         ({}, ("--as", "x", "--participant", "nobody"), "has no column that names the participant (nobody)"),
     ],
 )

@@ -122,7 +122,7 @@ def test_what_is_under_way_or_says_otherwise_is_refused(tmp_path: Path, run: Run
     )
     assert "is scored otherwise today (trial" in complaint(*run("migrate", "data"))
     (folder / "events.jsonl").write_text(events.replace('"rt_ms":', '"rt_ms":1', 1), encoding="utf-8")
-    assert "says otherwise in its table than in its events (row 1, rt_ms)" in complaint(*run("migrate", "data"))
+    assert "differs between its table and its events (row 1, rt_ms)" in complaint(*run("migrate", "data"))
     (folder / "events.jsonl").write_text(events, encoding="utf-8")
     assert files(folder) == before
 

@@ -150,7 +150,7 @@ def test_what_was_spent_on_entries_that_are_removed_counts_for_the_budget(run: R
     status, out, _ = run("replay", "--set-file", path, "--data", tmp_path / "data")
     assert status != 0
     assert 4200 <= len(tap.requests) * 300 <= 5200, "12 requests of the model that is removed, and some of the new one"
-    assert "not in the file any more, but part of the budget: 1 session (vsr-chat-a-here-s1); 3,600 tokens" in out
+    assert "no longer in the file, but part of the budget: 1 session (vsr-chat-a-here-s1); 3,600 tokens" in out
     written(tmp_path, text.format("chat:b@here"), budget="{max_tokens: 20000}")
     assert run("replay", "--set-file", path, "--data", tmp_path / "data")[0] == 0
     assert len(tap.requests) == 24

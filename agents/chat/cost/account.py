@@ -179,16 +179,16 @@ class Account:
         limit, most = self._request_limits.max_cost, self._request_limits.max_tokens_in_all
         spent = self._spent()
         lost = self.totals.lost
-        reckoned = f" (with {lost:,} {'request' if lost == 1 else 'requests'} that came to nothing and may have been paid for)" if lost else ""
+        reckoned = f" (with {lost:,} {'request' if lost == 1 else 'requests'} that led to nothing and may have been paid for)" if lost else ""
         if limit is not None and self.prices is not None and spent.cost + more.cost > limit:
             return (
-                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could go beyond it; "
-                "give a higher --max-cost to go on"
+                f"--max-cost {limit:g} is reached: {money(spent.cost)} was spent{reckoned}, and one more request could exceed it; "
+                "give a higher --max-cost to continue"
             )
         if most is not None and spent.tokens + more.tokens > most:
             return (
-                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more request could go beyond it; "
-                "give a higher --max-tokens to go on"
+                f"--max-tokens {most} is reached: {round(spent.tokens):,} tokens were taken{reckoned}, and one more request could exceed it; "
+                "give a higher --max-tokens to continue"
             )
         return ""
 

@@ -277,7 +277,7 @@ def describe_account(account: Mapping[str, Any]) -> str:
         requests = f"{twice:,} {'request' if twice == 1 else 'requests'}"
         doubt = account.get("in_doubt")
         doubtful = f"; {doubt:,} of them may or may not have reached the server" if doubt else ""
-        parts.append(f"at most {requests} paid for in vain: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
+        parts.append(f"at most {requests} paid for without a usable reply: too late, cut off, unreadable, or in flight at an end{cost}{doubtful}")
     if account.get("in_batches"):
         waiting = account["in_batches"]
         cost = "" if waiting["cost_at_most"] is None else f" (at most {money(waiting['cost_at_most'])})"

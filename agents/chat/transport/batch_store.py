@@ -233,7 +233,7 @@ class BatchStore:
         return self._results[batch.number]
 
     def lost(self) -> int:
-        """How many requests may have been paid for in vain: of batches that were given up, or submitted twice."""
+        """How many requests may have been paid for without a usable reply: of batches that were given up, or submitted twice."""
         return sum(batch.twice + (len(batch.lines) - len(batch.used) if batch.state == "given_up" else 0) for batch in self.batches)
 
     def in_batches(self, replies: Mapping[str, int]) -> dict[str, Any] | None:

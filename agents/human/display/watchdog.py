@@ -19,7 +19,7 @@ from typing import Any
 from ....core.errors import SpanLabError
 
 DISPLAY_GONE = "the display is gone: its X server has ended (a crash, or somebody has logged out). Start it again"
-_OUTPUT_GONE = "the display was unplugged, switched off or set to another mode ({name}). Plug it in and see to its settings"
+_OUTPUT_GONE = "the display was unplugged, switched off or set to another mode ({name}). Plug it in and check its settings"
 _KEYBOARD_GONE = "a keyboard was unplugged or switched off ({names}). Plug it in again: a session listens to the keyboards that are there when it begins"
 _KEYBOARD = 4  # what XInput calls a slave keyboard
 

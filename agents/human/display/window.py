@@ -181,7 +181,7 @@ class LabWindow:
         self.size: tuple[int, int] = (int(self.win.size[0]), int(self.win.size[1]))
         if screen.width_cm is None:
             say(
-                f"The width of the screen was not given: {ASSUMED_WIDTH_CM} cm is assumed, so sizes in degrees of visual angle are only as right as that; "
+                f"The width of the screen was not given: {ASSUMED_WIDTH_CM} cm is assumed, so sizes in degrees of visual angle are only as accurate as that; "
                 "measure the screen and give its width in cm."
             )
         #: by how many s the picture of the last flip can have come on before its time stamp, at most

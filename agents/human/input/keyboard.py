@@ -61,7 +61,7 @@ class Keyboard:
             if problem:
                 say(
                     f"The keyboard is read through PsychoPy's event module, because {problem}: reaction times of keys are precise to one frame only, "
-                    "not to a millisecond. Installing psychtoolbox mends this; the session records which one was used."
+                    "not to a millisecond. Installing psychtoolbox fixes this; the session records which one was used."
                 )
         if self.backend == "event":
             from psychopy import event

@@ -245,7 +245,7 @@ class TriggerSender:
             sent, unsent = self.counts.sent, self.counts.unsent
             missing = f"{unsent} of {sent + unsent} codes did not go out" if unsent else "all codes had gone out before"
             self._say(
-                f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished; the record tells which codes went out."
+                f"The {self.port.name} takes no more trigger codes ({self.lost}): {missing}. All trials are finished; the record says which codes were sent."
             )
 
     def _look(self) -> None:

@@ -83,5 +83,5 @@ def limit_for(tasks: Collection[str]) -> NoiseLimit:
         return found[0]
     names = ", ".join(limit.paradigm for limit in known)
     task = ", ".join(sorted(tasks)) or "(none)"
-    problem = "these trials have several tasks with different limits" if len(found) > 1 else f"it has no limit for the task {task}"
+    problem = "these trials have several tasks with different limits" if len(found) > 1 else f"no strength of noise is known for the task {task}"
     raise SpanLabError(f"network:{LIMITED} takes one of {names} at a time, and {problem}; choose one of these, or another network with noise (laptop@20%)")

@@ -103,7 +103,7 @@ def test_trials_that_failed_are_asked_for_again_on_request(run: Run, monkeypatch
     failed = failed_trials(read_events(folder))
     taken = read_responses(folder)
     assert failed
-    said = "nothing to do: trials of data/vsr-chat-m-s1 failed, and every other one is finished; --retry-failed asks for them again\n"
+    said = "nothing to do: trials of data/vsr-chat-m-s1 failed, and all others are finished; --retry-failed tries them again\n"
     assert run("resume", "data/vsr-chat-m-s1")[:2] == (0, said)
     with _server(monkeypatch, lambda shown: False, refusal) as tap:
         assert run("resume", "data/vsr-chat-m-s1", "--retry-failed")[0] == 0

@@ -229,7 +229,7 @@ def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None
         (
             answering(blind, spells=True),
             "tokens",
-            r"gives 'eyes' the text of a picture's file to read, and not the picture: one makes a request \d+ tokens longer",
+            r"gives 'eyes' the text of a picture's file to read instead of the picture: one makes a request \d+ tokens longer",
         ),
         (answering(blind, spells=True), "read", r"gives 'eyes' the text of a picture's file to read"),
         (answering(blind, counts=False), "read", r"read 0 of 3 test pictures, and .* does not count tokens, so it cannot be told whether pictures reach"),

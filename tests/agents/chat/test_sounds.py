@@ -151,7 +151,7 @@ def test_a_session_by_ear_is_recorded_by_hashes_and_goes_on(tmp_path: Path, tone
     ("answer", "says"),
     [
         (answering(0), "silently drops sounds: .* set sounds to words"),
-        (answering(None), "does not count tokens, so it cannot be told whether sounds reach the model; .* set hearing_check to off"),
+        (answering(None), "does not count tokens, so it is unknown whether sounds reach the model; .* set hearing_check to off"),
         (answering(40_000), "the text of a sound's file to read"),
         (answering(refuses=True), r"audio input is not supported.*\(this was a request with a sound; without one there was a reply\)"),
     ],

@@ -144,7 +144,7 @@ PEOPLE = of("P00")
 NOTED: dict[str, tuple[Spoil, str, Spoil]] = {
     "near ids": (
         with_values(lambda table: PEOPLE(table) & (table["trial"] > 3), participant=" p00 "),
-        "Participants are written nearly alike and count as different people: ' p00 ' and 'P00'. Write each person in one way.",
+        "Identifiers of participants are nearly alike and count as different people: ' p00 ' and 'P00'. Write each person's identifier in one way.",
         with_values(lambda table: PEOPLE(table) & (table["trial"] > 3), participant="P10"),
     ),
     "times in seconds": (
@@ -159,12 +159,12 @@ NOTED: dict[str, tuple[Spoil, str, Spoil]] = {
     ),
     "some kinds missing": (
         with_values(of("P03"), agent_kind=None),
-        "21 of 105 rows do not say what kind of answerer it is of (agent_kind): these answers count as those of a machine.",
+        "21 of 105 rows do not say what kind of agent answered (agent_kind): these answers count as those of a machine.",
         with_values(of("P03"), agent_kind="participant"),
     ),
     "all kinds missing": (
         lambda table: table[table["agent_kind"] == "participant"].drop(columns="agent_kind"),
-        "No row says what kind of answerer it is of (agent_kind): these answers count as those of a machine.",
+        "No row says what kind of agent answered (agent_kind): these answers count as those of a machine.",
         lambda table: table,
     ),
     "omitted and correct": (

@@ -233,7 +233,7 @@ def test_a_distribution_without_a_normal_part_has_no_intervals() -> None:
     normal = 300 + 50 * random.randn(60) - random.exponential(80, 60)
     assert all(np.isnan(one) for one in limits(normal, fit(normal))["tau"])
     own = reaction_times(score_table(times(60, 1).assign(rt_ms=normal)))
-    assert own["note"].tolist() == ["one part of the distribution is nil: no intervals"]
+    assert own["note"].tolist() == ["one part of the distribution is practically zero: no intervals"]
     assert not len(over_people(own))
 
 

@@ -99,7 +99,7 @@ def test_many_answerers_are_one_sentence_and_a_lead_that_says_how_many() -> None
     scored = score_table(mixed(*many, *people(0.6, many=2, lengths=(3,)))).parts["vsr"]
     found = headline(overall(scored), overall(scored).iloc[:0], {}, against_guessing(scored), float("nan"))
     assert [name for name, _ in found] == ["participant", "", ""]
-    assert found[1][1].startswith("24 answerers got from ")
+    assert found[1][1].startswith("24 agents got from ")
     assert "are above it" in found[1][1]
     _, lead, _ = opening((), scored, ["vsr"])
     assert "25 answerers (person: 1, trained network: 24) took" in lead

@@ -57,14 +57,14 @@ def test_where_people_have_nothing_in_common_there_is_no_score() -> None:
     people = [crowd(1, lambda length, position, own=own: own[int(position) - 1])[0].assign(participant=f"P{number}") for number, own in enumerate(curves)]
     found = fits(score_table(mixed(*people, machine("a", bowl))))
     assert found["fit"].isna().all()
-    assert found["note"].str.contains("people's curves cannot be told from curves with nothing in common: no score").all()
+    assert found["note"].str.contains("people's curves are not distinguishable from curves with nothing in common: no score").all()
 
 
 def test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat() -> None:
     models = [machine("alike", bowl), machine("flat", lambda length, position: 0.6, seed=51)]
     found = fits(score_table(mixed(*crowd(8), *models))).set_index("agent")
     assert found["fit"].notna().to_dict() == {"network:alike": True, "network:flat": False}
-    assert found["note"]["network:flat"] == "its curve is flat, or cannot be told from a flat one: no score"
+    assert found["note"]["network:flat"] == "its curve is flat, or not distinguishable from a flat one: no score"
     few = fits(score_table(mixed(*crowd(7), *models)))
     assert few[["fit", "low", "high", "ceiling_low"]].isna().all(axis=None)
     assert few["note"].str.startswith("7 people with a curve that is not flat, and the interval of fewer than 8 does not hold").all()
@@ -93,7 +93,7 @@ def test_a_shape_that_sessions_of_a_machine_do_not_share_has_no_place() -> None:
     parts = tilting(0.15)
     assert fits(score_table(mixed(*crowd(), *(part.assign(session="s") for part in parts))))["fit"].notna().all()
     found = fits(score_table(mixed(*crowd(), *parts))).iloc[0]
-    assert (math.isnan(found["fit"]), found["note"]) == (True, "its curve is flat, or cannot be told from a flat one: no score")
+    assert (math.isnan(found["fit"]), found["note"]) == (True, "its curve is flat, or not distinguishable from a flat one: no score")
 
 
 @pytest.mark.parametrize("sessions", [2, 3, 5, 9])

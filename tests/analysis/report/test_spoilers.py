@@ -74,7 +74,7 @@ def test_a_page_without_faults_says_nothing() -> None:
 
 def test_sessions_off_plan_stand_at_the_top() -> None:
     (line,) = spoilers([], NOBODY, timed("look", "pass", "look"))
-    assert line == "The timing of 2 of 3 sessions did not pass: P01, P03. The section on timing says what to look at."
+    assert line == "The timing of 2 of 3 sessions did not pass: P01, P03. The section on timing gives the details."
     (line,) = spoilers([], NOBODY, timed("unknown"))
     assert line.startswith("The timing of 1 of 1 session did not pass (of 1 it is unknown): P01.")
 
@@ -207,7 +207,7 @@ def model(protocol: str, paradigm: str = "vsr") -> SessionFacts:
 @pytest.mark.parametrize("sessions", [[person("P01"), model(ALONE)], [person("P01"), person("P02", protocol="no practice and one sitting")]])
 def test_unequal_protocols_are_named(sessions: list[SessionFacts]) -> None:
     (line,) = spoilers([*sessions, model(ALONE, "cd")], NOBODY, None)
-    assert line == "Not everybody had the same practice and memory of earlier trials in vsr: its part of the page says who had what."
+    assert line == "Not everybody had the same practice and memory of earlier trials in vsr: its section of the page says who had what."
 
 
 def test_equal_protocols_are_not_mentioned() -> None:

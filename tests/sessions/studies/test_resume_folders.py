@@ -72,7 +72,7 @@ def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: 
     finished = next(folder for folder in find_sessions([visit]) if (folder / "responses.csv").exists())
     status, out, err = run("resume", finished)
     assert (status, out) == (0, f"nothing to do: every trial of {finished} is finished\n")
-    assert "it belongs to a session of a study, which goes on with: spanlab run study.yaml --participant p01 --session 1 --existing resume" in err
+    assert "it belongs to a session of a study; continue that with: spanlab run study.yaml --participant p01 --session 1 --existing resume" in err
 
 
 def test_a_paradigm_is_skipped_or_taken_again_with_its_reason_on_record(study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

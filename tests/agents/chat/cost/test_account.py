@@ -134,7 +134,7 @@ def test_a_limit_says_what_it_is_and_how_to_go_on() -> None:
     account = Account(RequestLimits(max_cost=0.001), PRICES)
     _taken(account, _reply(200, 0))
     assert account.exhausted(400) == "", "a second one fits"
-    said = "--max-cost 0.001 is reached: 0.0004 was spent, and one more request could go beyond it; give a higher --max-cost to go on"
+    said = "--max-cost 0.001 is reached: 0.0004 was spent, and one more request could exceed it; give a higher --max-cost to continue"
     assert account.exhausted(800) == said, "one that is twice as long does not"
 
 
@@ -158,7 +158,7 @@ def test_what_was_lost_counts_as_if_it_had_to_be_paid_for() -> None:
     _taken(account, _reply(300, 100))
     _lost(account, LATE)
     said = account.exhausted(400)
-    assert "--max-tokens 1000 is reached: 800 tokens were taken (with 1 request that came to nothing and may have been paid for)" in said
+    assert "--max-tokens 1000 is reached: 800 tokens were taken (with 1 request that led to nothing and may have been paid for)" in said
     counted = Account(RequestLimits(max_tokens_in_all=1000))
     _taken(counted, _reply(300, 100))
     _lost(counted, replace(LATE, taken=Taken(prompt_tokens=20, completion_tokens=5)))
@@ -240,7 +240,8 @@ def test_an_account_in_a_sentence() -> None:
     totals.lose(Taken(prompt_tokens=100, completion_tokens=5), in_doubt=True)
     text = describe_account({**summary(totals, PRICES), "trials_failed": 2, "failed": {"a filter blocks it": 2}})
     assert text == (
-        "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests paid for in vain: too late, cut off, "
+        "1 reply; 200 tokens read and 10 written; cost 0.0005; faults on the way: 1 rate limit; at most 2 requests paid for without a "
+        "usable reply: too late, cut off, "
         "unreadable, or in flight at an end (then it cost 0.00075); 1 of them may or may not have reached the server; "
         "2 trials failed (2 since a filter blocks it)"
     )

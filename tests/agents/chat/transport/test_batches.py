@@ -194,7 +194,7 @@ def test_a_session_with_a_limit_of_cost_can_be_looked_at_and_cancelled(run: Run,
     assert "in progress" in out
     code, out, err = run("batch", FOLDER, "--cancel")
     assert code == 0, err
-    assert "fetches what it has done" in out
+    assert "fetches its replies" in out
 
 
 def test_a_runner_by_itself_sends_nothing_that_is_in_a_batch(run: Run, server: BatchServer) -> None:
@@ -210,7 +210,7 @@ def test_cancelled_and_then_one_by_one(run: Run, server: BatchServer) -> None:
     """What the batch had done is used, and the rest is sent at once and at the full price."""
     server.looks, server.done = None, 3
     complaint(*run(*CD, "--batch", "--no-wait", *QUICK))
-    assert "batch batch_1 is cancelling; spanlab resume data/cd-chat-m-s1 fetches what it has done" in run("batch", FOLDER, "--cancel")[1]
+    assert "batch batch_1 is cancelling; spanlab resume data/cd-chat-m-s1 fetches its replies" in run("batch", FOLDER, "--cancel")[1]
     code, _, err = run("resume", FOLDER, "--no-batch")
     assert code == 0, err
     assert len(server.asked_at_once) == 5
