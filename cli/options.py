@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.agent_kinds import kind_named
+from ..core.agent_kinds import PARTICIPANT, kind_named
 from ..core.errors import SpanLabError
 
 if TYPE_CHECKING:
@@ -265,4 +266,23 @@ def print_session(session: Session, span: Mapping[str, Any] | None) -> None:
         from ..analysis.report.ending import session_result
 
         print(*session_result(session.folder), sep="\n", file=sys.stderr)
+    elif session.info["agent_kind"] != PARTICIPANT.name and (words := result_in_words(session)):
+        print(words, file=sys.stderr)
     print(session.folder)
+
+
+def result_in_words(session: Session) -> str:
+    """How many answers of a session were right, read from its table without the packages of the analysis; empty where nothing was scored.
+
+    Practice does not count, and neither do answers for which there is nothing right, such as ratings and intrusions.
+    """
+    table = session.folder / "responses.csv"
+    if not table.exists():  # large sessions have parts
+        return ""
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["practice"] != "true" and row["correct"] and row["correct_answer"]]
+    if not rows:
+        return ""
+    right, chance = sum(row["correct"] == "true" for row in rows), [float(row["chance"]) for row in rows if row["chance"]]
+    level = f"; chance {sum(chance) / len(chance):.0%}" if chance else ""
+    return f"{session.info['agent']}, {session.info['paradigm']}: {right:,} of {len(rows):,} answers right ({right / len(rows):.0%}{level})"

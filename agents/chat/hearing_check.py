@@ -27,7 +27,7 @@ _FIRST = 11
 VERDICTS = (
     VerdictRule(
         name="a model hears sounds",
-        says=("it cannot be told whether sounds reach the model", "… silently drops sounds"),
+        says=("it is unknown whether sounds reach the model", "… silently drops sounds"),
         rests_on="the tokens that a sound adds to a request",
         says_no_when="a sound adds no tokens, or the server does not count them",
         tests=(

@@ -38,7 +38,7 @@ VERDICTS = (
         says=(
             "the model … read … of … test pictures",
             "… silently drops pictures",
-            "it cannot be told whether pictures reach the model",
+            "it is unknown whether pictures reach the model",
         ),
         rests_on="letters read from test pictures, and the tokens that a picture adds to a request",
         says_no_when="fewer than two of three pictures are read, a picture adds no tokens, or its file was read as text",
