@@ -232,7 +232,7 @@ def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_what_cannot_be_shared_out_is_said(file: Path, tmp_path: Path, spanlab: Run) -> None:
     (tmp_path / "rules.yaml").write_text("exclude:\n  - {leave_out: participants, where: accuracy, below: 0.2}\n", encoding="utf-8")
-    assert "rules of exclusion judge" in complaint(*spanlab("figure", "set_size", file, "--exclude", "rules.yaml", "--workers", "2"))
+    assert "exclusion rules need all answers" in complaint(*spanlab("figure", "set_size", file, "--exclude", "rules.yaml", "--workers", "2"))
     assert "reaction_time needs all answers" in complaint(*spanlab("figure", "reaction_time", file, "--workers", "2"))
 
 

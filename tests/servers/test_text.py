@@ -165,7 +165,7 @@ def test_a_server_that_drops_pictures_is_told_so(tap: Tap, tmp_path: Path) -> No
 def test_pictures_that_become_text_are_not_taken_for_seen(tmp_path: Path) -> None:
     with TextServer(context=16384, prints=True) as server:
         settings = {"view": "image", "image_px": 96, "vision_check": "read", "temperature": 0}
-        with pytest.raises(SpanLabError, match=r"gives 'tiny-text' the text of a picture's file to read, and not the picture"):
+        with pytest.raises(SpanLabError, match=r"gives 'tiny-text' the text of a picture's file to read instead of the picture"):
             session(tmp_path, VSR, agent(MODEL, server.base_url, **settings), 1, list_length=2)
 
 

@@ -97,7 +97,7 @@ def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(run: Run, tmp_path: 
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         status, _, err = score(run, folder, "--concurrency", "1")
         assert status != 0
-        assert "the same command goes on" in err
+        assert "run the same command to continue" in err
         status, out, err = score(run, folder, "--concurrency", "1")
     assert status == 0, err
     assert len(tap.requests) == 61

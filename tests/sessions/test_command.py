@@ -62,11 +62,11 @@ def test_several_agents_take_the_same_trials(run: Run, tmp_path: Path) -> None:
     status, out, err = run("replay", "smu", *arguments)
     assert status == 0
     said = err.splitlines()
-    assert said[0].startswith("ideal, smu: ") and said[0].endswith(" answers right (100%; chance 11%)")
-    assert said[1].startswith("capacity:2, smu: ") and len(said) == 2
+    assert [line.split(":")[0] for line in said] == ["ideal, smu", "capacity"]
+    assert said[0].endswith(" answers right (100%; chance 11%)")
     for agent, line in zip(("ideal", "capacity-2"), said, strict=True):
         table = read_responses(tmp_path / f"smu-{agent}-s9")
-        assert line.split(": ")[1].startswith(f"{int(table['correct'].sum())} of {len(table)} answers right")
+        assert line.split(", smu: ")[1].startswith(f"{int(table['correct'].sum())} of {len(table)} answers right")
     ideal, capacity = (read_responses(folder) for folder in out.split())
     assert list(ideal["trial_id"]) == list(capacity["trial_id"])
     assert set(ideal["set_size"]) == {2, 3}

@@ -274,7 +274,7 @@ def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.Mon
     assert out.startswith("span: list length ")
     status, _, err = run("scores", "data")
     assert status == 1
-    assert f"so its curves would not mean what others' mean. S{out.splitlines()[0][1:]}." in " ".join(err.split())
+    assert f"so its curves cannot be compared with others. S{out.splitlines()[0][1:]}." in " ".join(err.split())
     status, out, _ = run("replay", "sfr", "--design", "span", "--agent", "chance", "--trials", "5")
     assert status == 0
     assert out.startswith("no span can be estimated")

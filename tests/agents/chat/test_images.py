@@ -232,7 +232,7 @@ def test_two_of_three_pictures_are_enough_and_spelling_does_not_matter() -> None
             r"gives 'eyes' the text of a picture's file to read instead of the picture: one makes a request \d+ tokens longer",
         ),
         (answering(blind, spells=True), "read", r"gives 'eyes' the text of a picture's file to read"),
-        (answering(blind, counts=False), "read", r"read 0 of 3 test pictures, and .* does not count tokens, so it cannot be told whether pictures reach"),
+        (answering(blind, counts=False), "read", r"read 0 of 3 test pictures, and .* does not count tokens, so it is unknown whether pictures reach"),
         (answering(blind, counts=False), "tokens", r"does not count tokens, .*; set vision_check to read"),
         (answering(sees(192), counts=False), "read", None),
         (refusing, "read", r"image input is not supported.*\(this was a request with a picture; without one there was a reply\)"),

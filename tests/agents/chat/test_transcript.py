@@ -146,7 +146,7 @@ def test_the_margin_says_what_became_of_each_answer(tmp_path: Path) -> None:
     text = as_text(Transcript(session.folder), Transcript(session.folder).talk("1"))
     assert f"read as: {wrong} (exact); wrong, correct: {correct[1]}" in text
     assert "warm-up: does not count" in text
-    assert "the question is put again" in text
+    assert "the question is repeated" in text
     assert "11 + 2 tokens" in text
 
 
@@ -179,7 +179,7 @@ def test_a_picture_that_is_not_the_one_that_was_sent_is_marked(tmp_path: Path) -
     read = Transcript(session.folder)
     drawn = [part.same for turn in read.talk("1").turns for said in turn.sent for part in said.parts if isinstance(part, SentPicture)]
     assert drawn.count(False) == 1
-    assert "cannot be drawn anew as it was" in as_text(read, read.talk("1"))
+    assert "cannot be redrawn as it was" in as_text(read, read.talk("1"))
     assert "not the picture that was sent" in write_page(read, ["1"], tmp_path / "page.html").read_text("utf-8")
 
 

@@ -210,7 +210,7 @@ def test_the_networks_that_ship_take_at_most_thirty_megabytes() -> None:
 
 
 def test_the_network_that_had_a_name_before_is_named_where_its_tasks_are_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(SpanLabError, match=r"network:laptop-nback was not trained on .*the one that was called so before is network:wired-nback"):
+    with pytest.raises(SpanLabError, match=r"network:laptop-nback was not trained on .*the network formerly called that is network:wired-nback"):
         spanlab.replay("nback_verbal", "network:laptop-nback", trials=1, data=tmp_path, say=lambda _: None)
 
 

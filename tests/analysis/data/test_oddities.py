@@ -86,7 +86,7 @@ def test_a_table_of_machines_needs_no_participants(people: pd.DataFrame, tmp_pat
 @pytest.mark.parametrize("word", ["NA", "null", "None", "n/a", "NaN", " ", "", "?"])
 def test_ids_that_are_words_for_nothing_are_refused(people: pd.DataFrame, tmp_path: Path, word: str, ending: str) -> None:
     table = with_values(of("P01"), participant=word)(people)
-    with pytest.raises(SpanLabError, match=r": 21 rows name nobody: participant is empty, or a word for nothing .*Write an identifier"):
+    with pytest.raises(SpanLabError, match=r": 21 rows name nobody: participant is empty, or a word that means missing.*Write an identifier"):
         load([written(table, tmp_path, ending)])
     with pytest.raises(SpanLabError, match="name nobody"):
         load([written(table.drop(columns="agent_kind"), tmp_path, ending)])

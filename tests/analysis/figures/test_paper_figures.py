@@ -72,7 +72,7 @@ def test_only_the_longest_retention_of_change_detection_is_drawn() -> None:
     ]
     found = drawing("worm-cd", *parts)
     assert {row["mean"] for row in points(found, panel="network:test")} == {0.0}
-    assert "people's retention was another one" in found.caption
+    assert "people's retention interval was different" in found.caption
 
 
 def test_what_is_alike_in_all_lines_stands_in_the_title() -> None:

@@ -106,6 +106,6 @@ def test_compare_follows_sessions_that_come_in(tmp_path: Path, monkeypatch: pyte
     assert pages[0].count("data-watch=") == 1
     report = tmp_path / "out" / "report.html"
     assert "data-watch=" not in report.read_text(encoding="utf-8").split("<script", 1)[0]
-    assert "asks nothing of the network" in read(report).text
+    assert "needs no network connection" in read(report).text
     assert not (tmp_path / "out" / "report.stamp.js").exists()
     assert not list((tmp_path / "out").rglob("*.part"))
