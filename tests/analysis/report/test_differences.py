@@ -102,7 +102,7 @@ def test_many_answerers_are_one_sentence_and_a_lead_that_says_how_many() -> None
     assert found[1][1].startswith("24 agents got from ")
     assert "are above it" in found[1][1]
     _, lead, _ = opening((), scored, ["vsr"])
-    assert "25 answerers (person: 1, trained network: 24) took" in lead
+    assert "25 agents (person: 1, trained network: 24) took" in lead
     assert len(lead) < 300
 
 
