@@ -1,6 +1,6 @@
 """How much memory is enough: the same network with few and with many units, trained in the same way, beside people.
 
-python scripts/capacity.py train -o FOLDER                # trains what is missing; the same command goes on with what was stopped
+python scripts/capacity.py train -o FOLDER                # trains what is missing; run the same command to continue with what was stopped
 python scripts/capacity.py write -o FOLDER                # curves and scores of what is there: docs/capacity.md and its figures
 """
 

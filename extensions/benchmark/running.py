@@ -96,7 +96,9 @@ class Plan:
                 progress += self._set(name, paradigms, budget=budget).run(self._watcher)
         left = [one for one in progress if one.state != "done"]
         if left:
-            raise SpanLabError(f"{len(left)} of {len(progress)} sessions are not done ({left[0].why or left[0].state}); the same command goes on with them")
+            raise SpanLabError(
+                f"{len(left)} of {len(progress)} sessions are not done ({left[0].why or left[0].state}); run the same command to continue with them"
+            )
         return progress
 
 

@@ -132,7 +132,7 @@ def score_choices(session: str | Path, agent: ChatAgent, output: Path | None = N
     except KeyboardInterrupt:
         raise SpanLabError(f"interrupted; the replies so far are kept in {scoring.folder}. The same command goes on") from None
     except SpanLabError as error:
-        raise SpanLabError(f"{error}\nReplies so far are kept in {scoring.folder}; the same command goes on.") from None
+        raise SpanLabError(f"{error}\nReplies so far are kept in {scoring.folder}; run the same command to continue.") from None
 
 
 def note_summary(scored: ChoiceScores, summary: Mapping[str, Any]) -> ChoiceScores:
