@@ -116,7 +116,10 @@ def killed_again_and_again(tmp_path: Path, start: Sequence[str | Path], name: st
         table, kept = table.astype(wanted.dtypes.to_dict()), finished - replaced
         pd.testing.assert_frame_equal(table.loc[[key in kept for key in table.index]], wanted.loc[[key in kept for key in wanted.index]])
         if process.returncode == 0:
-            assert len(table) == len(wanted)
+            # practice that was begun again with other stimuli may take another number of rounds
+            main = [frame.loc[[not practice for practice, _ in frame.index]] for frame in (table, wanted)]
+            assert len(main[0]) == len(main[1])
+            assert len(table) == len(wanted) or any(practice for practice, _ in replaced)
             return done
 
 
