@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ from command_line import Run
 
 from spanlab.agents.chat import ChatSettings
 from spanlab.core import SpanLabError
-from spanlab.paradigms import Paradigm, Trial, compile_trial, load_paradigm
+from spanlab.paradigms import Paradigm, Step, Trial, compile_trial, load_paradigm
 
 from ..nback.protocols import PARADIGMS, presets_of, read_notebook
 
@@ -81,8 +82,15 @@ TEXTS = (
 )
 
 
+def written(step: Step) -> str:
+    """The right answer to a question, as a model writes it."""
+    assert step.percept.ask is not None
+    assert step.truth.answer is not None
+    return step.percept.ask.kind.write(step.truth.answer)
+
+
 def notebook(
-    folder: Path, name: str, turns: tuple[str, str, str], again: str = WHILE_TRUE, *, text: int = 0, role: str = "system", sampling: str = ""
+    folder: Path, name: str, turns: Sequence[str], again: str = WHILE_TRUE, *, text: int = 0, role: str = "system", sampling: str = ""
 ) -> tuple[Path, list[str]]:
     """Write a notebook and return its path and the source of the cells with blocks."""
     cells = []
@@ -133,7 +141,7 @@ def as_here(preset: dict[str, Any], folder: Path, trial: Trial, paradigm: Paradi
             first = next(said)
             while first[0] not in "m-":
                 first = next(said)
-            verdict = "right" if first[0] == step.percept.ask.kind.write(step.truth.answer) else "wrong"
+            verdict = "right" if first[0] == written(step) else "wrong"
     again = iter(replies)
     requests, _ = hold(trial, paradigm, ChatSettings.read({"preset": str(path)}), lambda *_: next(again), percepts)
     return [sent(request) for request in requests]
@@ -151,7 +159,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "turns", "again", "text"), CASES)
-def test_what_is_sent_is_what_the_notebook_sends_byte_for_byte(name: str, turns: tuple[str, str, str], again: str, text: int, tmp_path: Path) -> None:
+def test_what_is_sent_is_what_the_notebook_sends_byte_for_byte(name: str, turns: Sequence[str], again: str, text: int, tmp_path: Path) -> None:
     path, cells = notebook(tmp_path, name, turns, again, text=text)
     presets = presets_of(read_notebook(path))
     paradigm_name, grid = PARADIGMS[name]
@@ -162,7 +170,7 @@ def test_what_is_sent_is_what_the_notebook_sends_byte_for_byte(name: str, turns:
         trial = block(paradigm, n, grid)
         asked = [step for step in trial.steps if step.percept.ask is not None]
         items = [step.percept.for_machine.stimulus.words() for step in asked]
-        targets = [step.percept.ask.kind.write(step.truth.answer) for step in asked if step.percept.ask is not None]
+        targets = [written(step) for step in asked if step.percept.ask is not None]
         replies = ["m, since it is so" if number % 5 == 0 else "-" for number in range(len(items))]
         if again != STOPS:
             replies[2:2] = ["Well", "I do not know"]  # asked again twice in the third trial
@@ -184,7 +192,7 @@ def test_instructions_as_a_user_and_sampling_and_prefilled_answers_are_read(tmp_
     trial = block(paradigm := load_paradigm("nback_verbal"), 2, None)
     asked = [step for step in trial.steps if step.percept.ask is not None]
     items = [step.percept.for_machine.stimulus.words() for step in asked]
-    targets = [step.percept.ask.kind.write(step.truth.answer) for step in asked if step.percept.ask is not None]
+    targets = [written(step) for step in asked if step.percept.ask is not None]
     heard = run_notebook(cells[1], 2, items, targets, targets[6:])
     # a model that answers the first six rightly has the same conversation; that the notebook does not ask is the one thing that is not taken over
     assert as_here(preset, tmp_path, trial, paradigm, targets)[6:] == heard
