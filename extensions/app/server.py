@@ -221,7 +221,7 @@ class AppPages:
                 self.jobs.stop(job.name)
 
     def _page(self, template: str, **values: Any) -> Response:
-        return HTMLResponse(self._environment.get_template(template).render(text=self._texts, language=self.language, **values))
+        return HTMLResponse(self._environment.get_template(template).render(app=self._texts, language=self.language, **values))
 
 
 class MissingError(Exception):

@@ -371,7 +371,7 @@ def test_pairs_of_many_answerers_are_made_on_request() -> None:
     assert len(error_consistency(scored, resamples=2, most=4)) == 5  # with people, and people among themselves
     assert len(error_consistency(scored, resamples=2, most=None)) == len(error_consistency(scored, resamples=2)) == 4 * 3 / 2 + 5
     (said,) = pairs_left_out(scored, most=4)
-    assert "of 5 answerers" in said
+    assert "there are 5 agents" in said
     assert not pairs_left_out(scored)
 
 

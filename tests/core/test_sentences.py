@@ -57,7 +57,11 @@ def test_no_key_stands_twice() -> None:
 
 
 def _said() -> Iterator[str]:
-    """The keys of sentences that the code asks for; those with gaps in them as patterns."""
+    """The keys of sentences that the code and the templates of pages ask for; those with gaps in them as patterns."""
+    for template in ROOT.glob("extensions/*/page/*.html"):
+        text = template.read_text(encoding="utf-8")
+        for section, start in re.findall(r'(?<!/)\b(app)(?:\.|\[")(\w+)', text):
+            yield rf"{section}\.{start}\w*" if start.endswith("_") else rf"{section}\.{start}"
     for path in ROOT.glob("[a-z]*/**/*.py"):
         if path.parts[len(ROOT.parts)] in ("tests", "build"):
             continue

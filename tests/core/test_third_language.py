@@ -32,6 +32,7 @@ _TIMELINE = re.sub(
     r'prompt: {en: \1, xx: "øøøøø {ordinal}?", de: ',
     (Path(library.__file__).parent / "vsr.yaml").read_text(encoding="utf-8").partition("timeline:")[2],
 ).partition("\nnetwork:")[0]
+_TIMELINE = re.sub(r"( +)why:\n", r'\1why:\n\1  xx: "øøø øøøøø."\n', _TIMELINE)
 OWN = f"""
 extends: vsr
 paradigm: own

@@ -267,7 +267,7 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
     status, out, err = run("import", "nback", "letters", "-o", "out", "--as", "short.yaml")
     assert (status, out, err) == (0, "out/short.jsonl: 1 block, published\n", "")
     status, out, err = run("replay", "short.yaml", "--trials-from", "out/short.jsonl", "--agent", "ideal")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, "ideal, short: 12 of 12 answers right (100%; chance 50%)\n")
 
 
 @pytest.mark.parametrize(
