@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from spanlab.extensions.fitting.trials import Kind  # noqa: E402
 
 SIZES = (100, 300, 1000)
 #: Answerers that are simulated from each model at each size: fewer where a likelihood takes long.
-SIMULATED = {"report": 50, "report with swaps": 30, "change": 60, "detection": 200, "detection with ratings": 120, "order": 200}
+SIMULATED = {"report": 50, "report with swaps": 30, "change": 60, "detection": 200, "detection with ratings": 120, "order": 200, "updating": 200}
 #: Models that are held against one another: their kind of answers, how many different ones there are, and their names.
 GROUPS: dict[str, tuple[Kind, int, tuple[str, ...]]] = {
     "report": ("report", 2, ("slots", "slots-averaging", "resource", "vp")),
@@ -41,6 +41,7 @@ GROUPS: dict[str, tuple[Kind, int, tuple[str, ...]]] = {
     "detection": ("detection", 2, ("sdt", "sdt-shared", "threshold")),
     "detection with ratings": ("detection", 6, ("sdt", "sdt-unequal")),
     "order": ("order", 2, ("simple", "primacy", "m3")),
+    "updating": ("updating", 2, ("m3",)),
 }
 #: Paradigms that network:limited takes, and the models that are fitted to its answers.
 NETWORKS = {"cd": ("slots", "resource", "sdt-shared", "threshold"), "vsr": ("simple", "primacy", "m3")}
@@ -111,11 +112,16 @@ def tables(folder: Path, group: str) -> str:
         lines += ["", "Share of all intervals of a model that hold the planted value, with its standard error over answerers:", ""]
         lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES) + " all |", "| --- " * (2 + len(SIZES)) + "|"]
         lines += [f"| `{name}` |" + "".join(f" {covered(folder, group, name, some)} |" for some in (*((size,) for size in SIZES), SIZES)) for name in names]
-    lines += ["", "| simulated from |" + "".join(f" taken for `{name}` |" for name in names), "| --- " * (1 + len(names)) + "|"]
+    return "\n".join([*lines, *(confusion(sizes, names) if len(names) > 1 else ()), "", ""])
+
+
+def confusion(sizes: Mapping[int, Recovery], names: Sequence[str]) -> list[str]:
+    """The lines of a table that says which model is taken for which, at each size."""
+    lines = ["", "| simulated from |" + "".join(f" taken for `{name}` |" for name in names), "| --- " * (1 + len(names)) + "|"]
     for at, name in enumerate(names):
         cells = [" / ".join(f"{recovery.confusion()[at, other]:.0%}" for recovery in sizes.values()) for other in range(len(names))]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", ""])
+    return lines
 
 
 def covered(folder: Path, group: str, name: str, sizes: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from spanlab.agents import Agent, AgentKind, AgentOptions, Episode, Response, Tr
 from spanlab.core import SpanLabError, nearest
 from spanlab.paradigms import Percept, ResponseKind, Truth
 
+from .markers import ROLES, MovingMarkers
 from .models import Model, models_named
 from .trials import Kind, Trials
 
@@ -116,6 +117,7 @@ class Remembering(Episode):
         lag = re.search(r"\b(\d)-back", context.instructions)
         self._lag = int(lag[1]) if lag else 0
         self._items: list[Any] = []
+        self._markers = MovingMarkers()
         self._given: list[int] = []
         self._other: list[Any] = []
 
@@ -123,6 +125,7 @@ class Remembering(Episode):
     async def step(self, percept: Percept, truth: Truth | None = None) -> Response | None:
         stimulus = percept.for_machine.stimulus.model_dump()
         item = next((stimulus[name] for name in _ITEM if stimulus.get(name) is not None), None)
+        self._markers.see(stimulus)
         if percept.ask is None:
             if item is not None and self._items[-1:] != [item]:
                 self._items.append(item)
@@ -137,6 +140,8 @@ class Remembering(Episode):
         if kind.name == "sequence":
             positions = asked["positions"] or range(1, len(self._items) + 1)
             return tuple(self._in_order(position, options, self._items, once=not asked["repeats"]) for position in positions)
+        if self._markers.now and any("updating" in model.kinds for model in self._agent.models):
+            return self._moved(stimulus["probed"])
         if answers == "order":
             cells = stimulus.get("cells") or stimulus.get("places") or ()
             if not any(shown in cells for shown in self._items):
@@ -163,6 +168,13 @@ class Remembering(Episode):
         beside = {"others": (np.array([others], float).reshape(1, -1) - shown[probed]) * turn}
         error = float(self._drawn("report", len(others) + 1, beside)) / turn
         return int(round((shown[probed] + error) / asked["step"]) * asked["step"] % period)
+
+    def _moved(self, box: int) -> int:
+        """The cell that the model gives for the marker of a box: one of those that have the role which it draws."""
+        roles = np.array(self._markers.roles(box))
+        cells = np.bincount(roles, minlength=len(ROLES))[None, :]
+        role = self._drawn("updating", len(self._markers.now), {"cells": cells})
+        return int(self._random.choice(np.flatnonzero(roles == role)))
 
     def _yes_or_no(self, options: tuple[str, ...], item: Any) -> str:
         """Whether the display is like the one so far back (N-back), not like the one before (change detection), or among those before."""

@@ -33,8 +33,8 @@ VERDICTS = (
         rests_on="answers simulated from both fitted models in the fitted design, fitted by both, the smaller AICc taken",
         says_no_when="one of the two is recognised in less than 80% of its own simulated answerers",
         tests=(
-            "extensions/fitting/tests/test_comparing.py::test_a_design_that_tells_two_models_apart",
-            "extensions/fitting/tests/test_comparing.py::test_a_design_that_cannot_tell_two_models_apart",
+            "extensions/fitting/tests/test_comparing.py::test_a_design_that_tells_slots_from_resources",
+            "extensions/fitting/tests/test_comparing.py::test_a_design_that_cannot_tell_slots_from_resources",
         ),
     ),
     VerdictRule(

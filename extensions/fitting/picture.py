@@ -123,7 +123,8 @@ def _curve(same: tuple[Fitted, ...], panel: str, seed: int) -> list[dict[str, An
 def _curve_panel(panel: str, one: Fitted) -> dict[str, Any]:
     kind = one.answerer.trials.kind
     share = kind != "report"
-    title = {"report": "mean error (degrees)", "order": "share correct"}.get(kind, "share of “yes”")
+    titles = {"report": "mean error (degrees)", "order": "share correct", "updating": "share of answers"}
+    title = titles.get(kind, "share of “yes”")
     x = {"field": "x", "type": "quantitative", "title": "serial position" if kind == "order" else "load", "axis": {"tickMinStep": 1, "format": "d"}}
     x["scale"] = {"zero": False, "nice": False, "padding": 10}
     y: dict[str, Any] = {"field": "value", "type": "quantitative", "title": title, "scale": {"domain": [0, 1]} if share else {"zero": True}}

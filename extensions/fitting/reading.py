@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,17 @@ from spanlab.analysis.data import plural
 from spanlab.analysis.effects import question_of
 from spanlab.analysis.nback import published_blocks
 from spanlab.core import SpanLabError, kind_named
+from spanlab.sessions import same_trials
 
+from .markers import ROLES, roles_asked
 from .trials import Trials, given_before
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
-    from spanlab.analysis.data import Data
+    from spanlab.analysis.data import Data, SessionFacts
 
 #: In place of data: the answers of language models that the N-back study published.
 PUBLISHED = "published:nback"
@@ -61,7 +65,7 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
         if not answered.all():
             notes.append(f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: models are of answers.")
         try:
-            everybody += _of_paradigm(items[answered], paradigm, notes)
+            everybody += _of_paradigm(items[answered], paradigm, data.sessions, notes)
         except SpanLabError as error:
             notes.append(f"{paradigm} is left out: {error}.")
     if not everybody:
@@ -69,9 +73,9 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
     return everybody, notes
 
 
-def _of_paradigm(items: pd.DataFrame, paradigm: str, notes: list[str]) -> list[Answerer]:
+def _of_paradigm(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts], notes: list[str]) -> list[Answerer]:
     """The answerers of a paradigm; the kind of its answers follows from its columns."""
-    read = _reader(items, paradigm)
+    read = _reader(items, paradigm, sessions)
     everybody = []
     who = items["participant"].astype(str).where(items["agent_kind"].map(lambda kind: kind_named(str(kind)).person), items["agent"].astype(str))
     for (kind, name), rows in items.groupby([items["agent_kind"], who], sort=True, observed=True):
@@ -83,7 +87,7 @@ def _of_paradigm(items: pd.DataFrame, paradigm: str, notes: list[str]) -> list[A
     return everybody
 
 
-def _reader(items: pd.DataFrame, paradigm: str) -> Any:
+def _reader(items: pd.DataFrame, paradigm: str, sessions: Sequence[SessionFacts]) -> Any:
     """What reads the answers of somebody in a paradigm."""
     if "error" in items.columns and items["error"].notna().any():
         return _report
@@ -93,7 +97,8 @@ def _reader(items: pd.DataFrame, paradigm: str) -> Any:
         words, sensitivity = ("", ""), None
     if sensitivity is None:
         if items["serial_position"].isna().all():
-            raise SpanLabError("its answers are neither on a circle, nor yes or no, nor lists in order")
+            roles = _roles([facts.folder for facts in sessions if facts.paradigm == paradigm])
+            return lambda rows: _updating(rows, roles)
         once = not items.duplicated(["unit_trial", "answer"]).any()
         return lambda rows: _order(rows, once)
     if sensitivity.kind != "detection":
@@ -169,6 +174,49 @@ def _order(rows: pd.DataFrame, once: bool) -> Trials:
     beside = {"position": position, "stage": stage, "options": options, "once": np.full(len(rows), int(once))}
     beside["given"] = given_before(trial, answer, int(load.max(initial=1)))
     return Trials("order", load, trial, answer, beside).take(np.flatnonzero(whole))
+
+
+def _roles(folders: Sequence[Path]) -> dict[str, list[list[int]]]:
+    """What each cell is in each question, of each trial by its identity. The trials of the sessions are made again.
+
+    Raises
+    ------
+    SpanLabError
+        when their questions are not about markers that were moved, or the trials cannot be made again.
+    """
+    roles: dict[str, list[list[int]]] = {}
+    for folder in folders:
+        session = same_trials(folder)
+        for planned in session.plan:
+            trial = planned.compile(session.paradigm, session.info["generator"])
+            if trial.trial_id not in roles:
+                roles[trial.trial_id] = roles_asked(step.percept for step in trial.steps)
+    if not roles:
+        raise SpanLabError(
+            "its answers are neither on a circle, nor yes or no, nor lists in order; "
+            "where markers were moved is read from the folders of sessions, not from tables"
+        )
+    return roles
+
+
+def _updating(rows: pd.DataFrame, roles: Mapping[str, list[list[int]]]) -> Trials:
+    """The role of the cell that was given.
+
+    Raises
+    ------
+    SpanLabError
+        when an answer is none to the questions of its trial.
+    """
+    trials = rows["trial_id"].astype(str)
+    if not set(trials) <= set(roles):
+        raise SpanLabError("some of its trials are not those of its sessions: give the folders of all of them, without tables beside them")
+    cells = np.array([roles[trial][int(ask) - 1] for trial, ask in zip(trials, rows["ask"], strict=True)])
+    answer, right = (_decoded(rows[name]).astype(int) for name in ("answer", "correct_answer"))
+    each = np.arange(len(rows))
+    if not (cells[each, right] == 1).all():
+        raise SpanLabError("its right answers are not where its markers were moved to")
+    counts = np.stack([(cells == role).sum(1) for role in range(len(ROLES))], axis=1)
+    return Trials("updating", _load(rows), rows["unit_trial"].to_numpy(int), cells[each, answer], {"cells": counts})
 
 
 def published(variants: Sequence[str] = ()) -> list[Answerer]:

@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-#: Kinds of answers: a value on a circle; yes or no (or a rating); whether something has changed; which item of a list came where.
-Kind = Literal["report", "detection", "change", "order"]
+#: Kinds of answers: a value on a circle; yes or no (or a rating); whether something has changed;
+#: which item of a list came where; where something is now.
+Kind = Literal["report", "detection", "change", "order", "updating"]
 #: A value of a parameter: one for all answers, or one for each.
 Values = Mapping[str, "float | np.ndarray"]
 
@@ -25,11 +26,12 @@ class Trials:
     load : of each answer the set size, the list length, or n
     trial : number of its trial; rows of a trial stand together, in the order of its questions
     answer : report: error in radians; detection and change: from 0 (sure that there was nothing) to ``levels - 1``;
-        order: serial position of the item that was given, 0 for one that was not in the list
+        order: serial position of the item that was given, 0 for one that was not in the list;
+        updating: the role of the cell that was given, a place in :data:`.markers.ROLES`
     beside : report: ``others``, values of the other items minus the target's, in radians, NaN where there are fewer;
         detection and change: ``signal``, 0 or 1; order: ``position`` asked for, ``stage`` (number of the question
         in its trial, from 0), number of ``options``, ``once`` (1 where nothing may be given twice), and ``given``, whether
-        each item was given before in the trial
+        each item was given before in the trial; updating: ``cells``, how many there are of each role
     levels : how many different answers there are to a yes-no question with or without ratings
     weight : how often each row stands in the data; 1 when not given
     """
@@ -101,8 +103,16 @@ def observed(trials: Trials) -> dict[tuple[str, int], float]:
 
     Report: mean size of errors in degrees by load. Detection: hits and false alarms by load (ratings: by the upper half).
     Order: share of right answers by serial position, a line for each list length.
+    Updating: shares of right answers, of outdated cells and of current cells of other places, by load.
     """
     weight = np.ones(len(trials)) if trials.weight is None else trials.weight
+    if trials.kind == "updating":
+        lines = {"correct": (1,), "outdated": (3, 4), "of other places": (2, 5)}
+        return {
+            (line, load): float(np.average(np.isin(trials.answer[rows], roles), weights=weight[rows]))
+            for line, roles in lines.items()
+            for load, rows in trials.by_load.items()
+        }
     cells: dict[tuple[str, int], np.ndarray] = {}
     value: np.ndarray
     if trials.kind == "report":

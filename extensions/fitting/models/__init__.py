@@ -10,6 +10,7 @@ from .detection import SharedCriterion, SignalDetection, Threshold, UnequalVaria
 from .model import Model, Parameter
 from .order import MemoryMeasurement, Primacy, Simple
 from .report import Averaging, Resource, ResourceSwaps, Slots, SlotsSwaps, Variable, VariableSwaps
+from .updating import UpdatedMeasurement
 
 __all__ = ["MODELS", "Model", "Parameter", "models_named"]
 
@@ -18,7 +19,7 @@ MODELS: tuple[Model, ...] = (
     *(Slots(), Averaging(), Resource(), Variable(), SlotsSwaps(), ResourceSwaps(), VariableSwaps()),
     *(ChangeSlots(), ChangeResource(), ChangeVariable()),
     *(SignalDetection(), SharedCriterion(), UnequalVariance(), Threshold()),
-    *(Simple(), Primacy(), MemoryMeasurement()),
+    *(Simple(), Primacy(), MemoryMeasurement(), UpdatedMeasurement()),
 )
 
 

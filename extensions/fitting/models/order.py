@@ -8,6 +8,11 @@ from ..trials import Trials, Values
 from .model import Discrete, Parameter
 
 _GUESS = Parameter("guess", "share of answers that are any of the options", "", 0.001, 0.999, 0.1, 0.8, "logit")
+#: Of M3: activation of items, and of bindings.
+ACTIVATIONS = (
+    Parameter("a", "activation of items of the list", "", 0.001, 100.0, 1.0, 0.8, "log"),
+    Parameter("c", "activation of the binding to the position", "", 0.001, 500.0, 10.0, 0.8, "log"),
+)
 
 
 class _Order(Discrete):
@@ -103,10 +108,7 @@ class MemoryMeasurement(_Order):
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
         """Activation of items, and of bindings."""
-        return (
-            Parameter("a", "activation of items of the list", "", 0.001, 100.0, 1.0, 0.8, "log"),
-            Parameter("c", "activation of the binding to the position", "", 0.001, 500.0, 10.0, 0.8, "log"),
-        )
+        return ACTIVATIONS
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
         """Luce's choice among all options."""

@@ -17,22 +17,29 @@ from spanlab.extensions.fitting.reading import Answerer
 from spanlab.extensions.fitting.trials import Kind
 
 
-def fitted(kind: Kind, names: Sequence[str], count: int, people: int = 1, **values: float) -> list[list[Fitted]]:
-    """Models fitted to answers that the first of them gave with these parameters."""
+def fitted(kind: Kind, names: Sequence[str], count: int, people: int = 1, load: int = 0, **values: float) -> list[list[Fitted]]:
+    """Models fitted to answers that the first of them gave with these parameters, at one load if one is given."""
     models = [model for name in names for model in models_named(name, kind)]
     everybody = []
     for person in range(people):
         trials = design(kind, count, seed=person)
+        trials = trials.take(np.flatnonzero(trials.load == load)) if load else trials
         space = Space.of(models[0], trials)
         answers = models[0].draw(space.values(space.point(values), trials), trials, np.random.RandomState([7, person]))
         everybody.append(fit_all(models, Answerer("planted", f"P{person}", True, trials.answered(answers)), seed=1))
     return everybody
 
 
-def test_a_design_that_tells_two_models_apart() -> None:
+def test_a_design_that_tells_slots_from_resources() -> None:
     recovery = recover(fitted("report", ("slots", "resource"), 200, k=2.0, sd=18.0), 10, seed=1)
     assert np.diag(recovery.confusion()).min() >= 0.9
     assert tells(recovery) == ["This design tells slots from resource: of 10 simulated answerers of each, 100% and 100% were recognised by their AICc."]
+
+
+def test_a_design_that_cannot_tell_slots_from_resources() -> None:
+    """With a single item, everything is held, and both models are one and the same distribution."""
+    (said,) = tells(recover(fitted("report", ("slots", "resource"), 160, load=1, k=2.0, sd=18.0), 20, seed=1))
+    assert said.startswith("This design cannot tell slots from resource: of 20 simulated answerers of each, ")
 
 
 def test_a_design_that_cannot_tell_two_models_apart() -> None:

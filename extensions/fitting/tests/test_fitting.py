@@ -134,6 +134,7 @@ SESSIONS = (
     ("lsr", "cognitive:simple?c=6&output=0.5&guess=0.1", "simple", {"c": 6.0, "output": 0.5, "guess": 0.1}),
     ("operation_span", "cognitive:m3?a=1&c=10", "m3", {"a": 1.0, "c": 10.0}),
     ("corsi", "cognitive:m3?a=2&c=8", "m3", {"a": 2.0, "c": 8.0}),
+    ("smu", "cognitive:m3?a=0.8&c=6&outdated=0.3", "m3", {"a": 0.8, "c": 6.0, "outdated": 0.3}),
 )
 
 
@@ -226,12 +227,24 @@ def test_no_model_is_handed_the_truth_or_looks_at_it(paradigm: str, agent: str, 
         ("cognitive:slots", "vsr", "cognitive:slots is no model of such questions (order)"),
         ("cognitive:sdt", "vir", "knows no answer to such questions"),
         ("cognitive:sdt", "nback_verbal_noise", "have to be understood"),
-        ("cognitive:m3", "smu", "they are not shown there"),
+        ("cognitive:simple", "smu", "they are not shown there"),
     ],
 )
 def test_an_agent_says_what_it_cannot_do(spec: str, paradigm: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match=f"(?s){said.replace('(', '[(]').replace(')', '[)]').replace('?', '[?]')}"):
         spanlab.replay(paradigm, agent=spec, trials=1, data=tmp_path)
+
+
+def test_cells_of_moved_markers_are_read_from_sessions_alone(tmp_path: Path) -> None:
+    """No table says which cells were outdated when a question came; the trials of a session do."""
+    result = spanlab.replay("smu", agent="ideal", trials=16, seed=2, data=tmp_path)
+    (answerer,), _ = answerers(load([tmp_path]))
+    assert (answerer.trials.kind, set(answerer.trials.answer)) == ("updating", {1})
+    assert (answerer.trials.beside["cells"].sum(1) == 9).all()
+    assert answerer.trials.loads == tuple(range(1, 9))
+    result.responses.to_csv(tmp_path / "answers.csv", index=False)
+    with pytest.raises(SpanLabError, match=r"smu is left out: .* read from the folders of sessions, not from tables"):
+        answerers(load([tmp_path / "answers.csv"]))
 
 
 def test_published_answers_are_read_from_their_counts() -> None:

@@ -17,9 +17,11 @@ from scipy.stats import gamma, norm, vonmises
 from spanlab.analysis.stats.mixture import fit_mixture
 from spanlab.analysis.stats.signal_detection import detection
 from spanlab.extensions.fitting.likelihood import Likelihood, Space, fit
+from spanlab.extensions.fitting.markers import MovingMarkers
 from spanlab.extensions.fitting.models import MODELS, Model, models_named
 from spanlab.extensions.fitting.models.order import MemoryMeasurement
 from spanlab.extensions.fitting.trials import Trials
+from spanlab.paradigms.samplers.updating import MarkerWalk
 
 Numbers = Mapping[str, float]
 
@@ -231,7 +233,7 @@ def order_by_hand(name: str, p: Numbers, trials: Trials, row: int) -> float:
 @pytest.mark.parametrize("once", [0, 1])
 @pytest.mark.parametrize("shift", [0.0, 0.8])
 def test_serial_order_is_that_of_the_formulas(name: str, once: int, shift: float) -> None:
-    (model,) = models_named(name)
+    (model,) = models_named(name, "order")
     trials = design("order", 80)
     trials.beside["once"][:] = once
     space = Space.of(model, trials)
@@ -245,6 +247,52 @@ def test_serial_order_is_that_of_the_formulas(name: str, once: int, shift: float
         given = [answered.answer[answered.trial == trial] for trial in np.unique(answered.trial)]
         assert all(len(np.unique(one[one > 0])) == (one > 0).sum() for one in given)
     assert MemoryMeasurement.background == 0.1
+
+
+#: Columns and rows by which a marker moves.
+ARROWS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+ARROWS |= {"up_left": (-1, -1), "up_right": (1, -1), "down_left": (-1, 1), "down_right": (1, 1)}
+
+
+def updating_by_hand(p: Numbers, walk: Mapping[str, Any], box: int) -> list[float]:
+    """The probability of each cell.
+
+    Activations are b + a + c for the current content of the box, b + a for that of another one,
+    b + share * (a + c) and b + share * a for outdated contents, and b for what was never there.
+    Of several sources of one activation, the largest one counts.
+    """
+    paths = [[start] for start in walk["start"]]
+    for update in walk["updates"]:
+        right, down = ARROWS[update["direction"]]
+        paths[update["box"]].append(paths[update["box"]][-1] + right + 3 * down)
+    strengths = []
+    for cell in range(9):
+        items = [1.0 if cell == path[-1] else p["outdated"] if cell in path else 0.0 for path in paths]
+        strengths.append(0.1 + max(items) * p["a"] + items[box] * p["c"])
+    return [strength / sum(strengths) for strength in strengths]
+
+
+@pytest.mark.parametrize("boxes", [1, 2, 5, 8])
+@pytest.mark.parametrize("outdated", [0.001, 0.4, 0.999])
+def test_updating_is_that_of_the_formulas(boxes: int, outdated: float) -> None:
+    (model,) = models_named("m3", "updating")
+    p = {"a": 0.7, "c": 6.0, "outdated": outdated}
+    seen = set()
+    for seed in range(20):
+        walk, markers = MarkerWalk(boxes=boxes, updates=8).draw(np.random.RandomState(seed)), MovingMarkers()
+        for shown in ({"markers": walk["start"]}, *({"arrow": update} for update in walk["updates"])):
+            markers.see(shown)
+        for box in range(boxes):
+            roles, wanted = np.array(markers.roles(box)), np.array(updating_by_hand(p, walk, box))
+            there = np.unique(roles)
+            beside = {"cells": np.tile(np.bincount(roles, minlength=6), (len(there), 1))}
+            trials = Trials("updating", np.full(len(there), boxes), np.arange(len(there)), there, beside)
+            by_hand = [math.log(wanted[roles == role].sum()) for role in there]
+            np.testing.assert_allclose(model.log_likelihood(p, trials), by_hand, atol=1e-6)
+            assert roles[walk["final"][box]] == 1
+            assert all(np.ptp(wanted[roles == role]) < 1e-12 for role in there)  # cells of one role are equally likely
+            seen |= set(there)
+    assert seen == (set(range(6)) if boxes > 1 else {0, 1, 3})
 
 
 @pytest.mark.parametrize(("model", "kind"), [(model, kind) for model in MODELS for kind in model.kinds], ids=lambda value: getattr(value, "name", str(value)))
