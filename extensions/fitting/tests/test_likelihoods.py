@@ -279,7 +279,7 @@ def test_updating_is_that_of_the_formulas(boxes: int, outdated: float) -> None:
     p = {"a": 0.7, "c": 6.0, "outdated": outdated}
     seen = set()
     for seed in range(20):
-        walk, markers = MarkerWalk(boxes=boxes, updates=8).draw(np.random.RandomState(seed)), MovingMarkers()
+        walk, markers = MarkerWalk(boxes=boxes, updates=8, grid=3).draw(np.random.RandomState(seed)), MovingMarkers()
         for shown in ({"markers": walk["start"]}, *({"arrow": update} for update in walk["updates"])):
             markers.see(shown)
         for box in range(boxes):

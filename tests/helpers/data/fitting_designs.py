@@ -34,7 +34,7 @@ def _walks(boxes: np.ndarray, random: np.random.RandomState) -> Trials:
     """Trials of so many boxes each, whose markers are moved eight times in all and asked for one after the other."""
     cells = []
     for count in boxes:
-        walk, markers = MarkerWalk(boxes=int(count), updates=8).draw(random), MovingMarkers()
+        walk, markers = MarkerWalk(boxes=int(count), updates=8, grid=3).draw(random), MovingMarkers()
         for shown in ({"markers": walk["start"]}, *({"arrow": update} for update in walk["updates"])):
             markers.see(shown)
         cells += [np.bincount(markers.roles(box), minlength=len(ROLES)) for box in range(count)]
