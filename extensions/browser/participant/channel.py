@@ -28,6 +28,8 @@ _MOST_CUTS = 1_000
 REPLACED = "replaced"
 #: why a trial cannot count any more of which the page was loaded anew
 RELOADED = "reloaded"
+#: seconds between two rounds of a server that has little to do; after how many it is late; and for how many sessions let pages go first, at most
+BEAT_S, _LATE_S, _PAGES_FIRST_S = 0.03, 0.1, 5.0
 #: seconds between two looks at whether the page is still there
 _LOOK_S = 1.0
 
@@ -70,16 +72,69 @@ class PageEvent:
         return {"event": self.name, "command": self.command, "kind": self.kind, "place": self.place, "body": dict(self.body)}
 
 
-class Turn:
-    """A session's turn to work: a few sessions of a server work at the same time, all others wait, and keep nobody from an acknowledgement.
+class Turns:
+    """Turns to work: a few sessions of a server work at the same time, and none of them while pages wait for the server itself.
+
+    Pages wait where somebody who has come sees nothing yet, and where the server is late to come round to its lines.
 
     Parameters
     ----------
-    turns : as many as may work at the same time; None where all may
+    most : as many sessions work at the same time
     """
 
-    def __init__(self, turns: threading.Semaphore | None = None) -> None:
-        self._turns, self._taken = turns, False
+    def __init__(self, most: int) -> None:
+        self._working = threading.Semaphore(most)
+        self._changed = threading.Condition()
+        self._arriving = 0
+        self._beat: float | None = None
+
+    def beat(self) -> None:
+        """The server has come round to all its lines; it does so every :data:`BEAT_S` while it has little to do."""
+        self._beat = time.monotonic()
+
+    def arrive(self) -> None:
+        """Somebody has come, and sees nothing yet."""
+        with self._changed:
+            self._arriving += 1
+
+    def arrived(self) -> None:
+        """Somebody who came has a first page."""
+        with self._changed:
+            self._arriving -= 1
+            self._changed.notify_all()
+
+    def acquire(self) -> None:
+        """Wait for a turn; for pages that wait a few seconds at most, since people may come all the time."""
+        self._working.acquire()
+        until = time.monotonic() + _PAGES_FIRST_S
+        with self._changed:
+            while (self._arriving or self._late()) and time.monotonic() < until:
+                self._changed.wait(_LATE_S)
+
+    def release(self) -> None:
+        """Leave the turn to others."""
+        self._working.release()
+
+    def _late(self) -> bool:
+        return self._beat is not None and time.monotonic() - self._beat > _LATE_S
+
+
+class Turn:
+    """A session's turn to work: all others wait for theirs, and keep nobody from an acknowledgement.
+
+    Parameters
+    ----------
+    turns : of all sessions; None where they do not wait for one another
+    """
+
+    def __init__(self, turns: Turns | None = None) -> None:
+        self._turns, self._taken, self._arriving = turns, False, False
+
+    def arrive(self) -> None:
+        """The participant has come, and sees nothing yet: others let the session go first until it waits for its page."""
+        if self._turns is not None:
+            self._arriving = True
+            self._turns.arrive()
 
     @contextmanager
     def idle(self) -> Generator[None]:
@@ -94,7 +149,12 @@ class Turn:
 
     def end(self) -> None:
         """The session does not work any more, or not for now."""
-        if self._turns is not None and self._taken:
+        if self._turns is None:
+            return
+        if self._arriving:
+            self._arriving = False
+            self._turns.arrived()
+        if self._taken:
             self._taken = False
             self._turns.release()
 
@@ -119,7 +179,7 @@ class Channel:
         patience_s: float = 600.0,
         idle_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
-        turns: threading.Semaphore | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.epoch = epoch
         self.turn = Turn(turns)

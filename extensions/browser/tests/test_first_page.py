@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -20,7 +21,7 @@ pytest.importorskip("uvicorn", reason="needs the extra 'web': pip install 'spanl
 
 from scripted_page import ScriptedPage, hello, until
 
-from spanlab.extensions.browser.participant.channel import Channel, PageEvent
+from spanlab.extensions.browser.participant.channel import Channel, PageEvent, Turns
 from spanlab.extensions.browser.participant.drawing import Drawable, FairQueue, Frame, draw_here
 from spanlab.extensions.browser.participant.frames import FrameStore
 from spanlab.extensions.browser.visits.messages import Hello
@@ -146,7 +147,7 @@ def test_names_of_sessions_are_looked_up_now_and_then(tmp_path: Path) -> None:
 
 
 def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
-    turns = threading.Semaphore(1)
+    turns = Turns(1)
     first, second = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
     commands = [channel.command("page", {}) for channel in (first, second)]
     first.take(PageEvent("a:1", "a", commands[0], "done", -1, {}))
@@ -165,7 +166,49 @@ def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
         assert came.wait(60)
         second.turn.end()
     first.turn.end()
-    assert turns.acquire(blocking=False)
+    turns.acquire()
+
+
+def test_nobody_works_while_somebody_waits_for_a_first_page() -> None:
+    turns = Turns(1)
+    reads, comes = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
+    command = reads.command("page", {})
+    comes.turn.arrive()
+    works = threading.Event()
+
+    def reads_on() -> None:
+        reads.wait(command, "done")
+        works.set()
+
+    reads.take(PageEvent("a:1", "a", command, "done", -1, {}))
+    thread = threading.Thread(target=reads_on, daemon=True)
+    thread.start()
+    assert not works.wait(0.3)
+    with comes.turn.idle():  # it has its first page
+        assert works.wait(60)
+        reads.turn.end()
+
+
+def test_nobody_waits_for_ever_for_the_first_pages_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanlab.extensions.browser.participant.channel._PAGES_FIRST_S", 0.1)
+    turns = Turns(1)
+    reads, comes = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
+    comes.turn.arrive()
+    with reads.turn.idle():
+        pass  # and it works, though the other one still waits
+    comes.turn.end()
+    reads.turn.end()
+
+
+def test_nobody_works_while_the_server_is_late() -> None:
+    turns, works = Turns(1), threading.Event()
+    turns.beat()
+    time.sleep(0.3)
+    thread = threading.Thread(target=lambda: (turns.acquire(), works.set()), daemon=True)
+    thread.start()
+    assert not works.wait(0.3)
+    while not works.wait(0.01):
+        turns.beat()
 
 
 BLANK = Blank(colour="gray")

@@ -6,7 +6,8 @@ import asyncio
 import ipaddress
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from spanlab.core import SpanLabError
 from spanlab.core.locale import sentence
 
-from ..participant.channel import REPLACED, TooMuchError
+from ..participant.channel import BEAT_S, REPLACED, TooMuchError
 from .board import MonitorBoard
 from .messages import Event, Hello, read_message
 from .visits import Refusal, Visit, VisitDesk
@@ -71,7 +72,19 @@ def make_app(desk: VisitDesk, board: MonitorBoard | None = None) -> Starlette:
     async def fault(request: Request, error: Exception) -> Response:
         return Response("Something went wrong.", 500, headers=_SAFE, media_type="text/plain")
 
+    @asynccontextmanager
+    async def beating(app: Starlette) -> AsyncGenerator[None]:
+        task = asyncio.create_task(beat())
+        yield
+        task.cancel()
+
+    async def beat() -> None:
+        while True:
+            desk.turns.beat()
+            await asyncio.sleep(BEAT_S)
+
     return Starlette(
+        lifespan=beating,
         routes=[
             Route("/", pages.index),
             Route("/start", pages.start),

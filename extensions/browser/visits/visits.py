@@ -21,7 +21,7 @@ from spanlab.sessions import utc_now
 
 from ..participant.agent import BrowserParticipant
 from ..participant.calibration import Calibration, calibration_words, read_calibration
-from ..participant.channel import Channel, PageEvent, PageGone, PageIdle, Send, TooMuchError
+from ..participant.channel import Channel, PageEvent, PageGone, PageIdle, Send, TooMuchError, Turns
 from ..participant.frames import FrameStore
 from ..participant.messages import theme_colours, words
 from ..participant.screen import PageScreen
@@ -113,7 +113,7 @@ class Visit:
         after: Visit | None = None,
         clock: Callable[[], float] = time.monotonic,
         address: str = "",
-        turns: threading.Semaphore | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.participant = hello.participant
         #: of the browser; empty where nobody knows it
@@ -193,6 +193,7 @@ class Visit:
         if self._after is not None:
             self._after.thread.join()
             self._after = None
+        self.channel.turn.arrive()
         while True:
             try:
                 end = self._take()
@@ -384,7 +385,8 @@ class VisitDesk:
         self._frames = frames or FrameStore()
         self._clock = clock
         self._lock = threading.Lock()
-        self._turns = threading.Semaphore(_AT_WORK)
+        #: of sessions that work
+        self.turns = Turns(_AT_WORK)
         self._visits: dict[str, Visit] = {}
 
     def _say(self, text: str) -> None:
@@ -449,7 +451,7 @@ class VisitDesk:
                 if visit is not None:
                     visit.channel.close("the link of another session was opened")  # it would wait for its page
                 visit = Visit(
-                    self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit, self._clock, address, self._turns
+                    self.offer, hello, self._frames, self._seat, self._say, self._patience, self._turned_away, visit, self._clock, address, self.turns
                 )
                 self._visits[hello.participant] = visit
             visit.shows_on(screen)
