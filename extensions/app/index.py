@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -77,7 +77,7 @@ class SessionIndex:
     def lines(self) -> list[SessionLine]:
         """All sessions as they are now, the newest first; what cannot be read is left out."""
         with self._lock:
-            seen = {path: _state(self.data / path) for path in _folders(self.data)}
+            seen = {path: _state(f"{self.data}/{path}") for path in _folders(self.data, self._lines.keys())}
             changed = [path for path, state in seen.items() if path not in self._lines or self._lines[path].state != state]
             gone = self._lines.keys() - seen.keys()
             for path in gone:
@@ -107,11 +107,14 @@ class SessionIndex:
             write_json(self._file, {"version": _VERSION, "sessions": [asdict(line) for line in self._lines.values()]})
 
 
-def _folders(data: Path) -> Iterator[str]:
-    """The folders of sessions, as paths below the data folder."""
+def _folders(data: Path, known: Set[str]) -> Iterator[str]:
+    """The folders of sessions, as paths below the data folder; those that are known are not opened."""
     waiting = [("", 0)]
     while waiting:
         path, depth = waiting.pop()
+        if path in known and os.path.exists(f"{data}/{path}/session.json"):
+            yield path
+            continue
         try:
             with os.scandir(data / path) as entries:
                 names = {entry.name: entry.is_dir() for entry in entries}
@@ -123,12 +126,12 @@ def _folders(data: Path) -> Iterator[str]:
             waiting += [(f"{path}/{name}" if path else name, depth + 1) for name, folder in names.items() if folder and not name.startswith(".")]
 
 
-def _state(folder: Path) -> str:
+def _state(folder: str) -> str:
     """Sizes and times of the files that change when a session goes on."""
     marks = []
     for name in ("session.json", "events.jsonl", "responses.parquet", "parts"):
         with suppress(OSError):
-            found = (folder / name).stat()
+            found = os.stat(f"{folder}/{name}")
             marks.append(f"{found.st_size}.{found.st_mtime_ns}")
     return " ".join(marks)
 

@@ -73,7 +73,7 @@ class PageEvent:
 
 
 class Turns:
-    """Turns to work: a few sessions of a server work at the same time, and none of them while pages wait for the server itself.
+    """Turns to work: a few sessions of a server work at the same time, and none begins while pages wait for the server itself.
 
     Pages wait where somebody who has come sees nothing yet, and where the server is late to come round to its lines.
 
@@ -84,6 +84,7 @@ class Turns:
 
     def __init__(self, most: int) -> None:
         self._working = threading.Semaphore(most)
+        self._beginning = threading.Lock()
         self._changed = threading.Condition()
         self._arriving = 0
         self._beat: float | None = None
@@ -103,13 +104,22 @@ class Turns:
             self._arriving -= 1
             self._changed.notify_all()
 
-    def acquire(self) -> None:
-        """Wait for a turn; for pages that wait a few seconds at most, since people may come all the time."""
-        self._working.acquire()
+    def acquire(self, begins: bool) -> None:
+        """Wait for a turn.
+
+        Parameters
+        ----------
+        begins : whether the session begins with it: then it waits for pages, too, a few seconds at most, since people may come all the time
+        """
+        if not begins:
+            self._working.acquire()
+            return
         until = time.monotonic() + _PAGES_FIRST_S
-        with self._changed:
-            while (self._arriving or self._late()) and time.monotonic() < until:
-                self._changed.wait(_LATE_S)
+        with self._beginning:
+            with self._changed:
+                while (self._arriving or self._late()) and time.monotonic() < until:
+                    self._changed.wait(_LATE_S)
+            self._working.acquire()
 
     def release(self) -> None:
         """Leave the turn to others."""
@@ -128,7 +138,7 @@ class Turn:
     """
 
     def __init__(self, turns: Turns | None = None) -> None:
-        self._turns, self._taken, self._arriving = turns, False, False
+        self._turns, self._taken, self._arriving, self._begun = turns, False, False, False
 
     def arrive(self) -> None:
         """The participant has come, and sees nothing yet: others let the session go first until it waits for its page."""
@@ -144,8 +154,8 @@ class Turn:
             yield
         finally:
             if self._turns is not None:
-                self._turns.acquire()
-                self._taken = True
+                self._turns.acquire(begins=not self._begun)
+                self._taken = self._begun = True
 
     def end(self) -> None:
         """The session does not work any more, or not for now."""

@@ -166,10 +166,10 @@ def test_a_session_that_waits_for_its_page_lets_others_work() -> None:
         assert came.wait(60)
         second.turn.end()
     first.turn.end()
-    turns.acquire()
+    turns.acquire(begins=True)
 
 
-def test_nobody_works_while_somebody_waits_for_a_first_page() -> None:
+def test_no_session_begins_while_somebody_waits_for_a_first_page() -> None:
     turns = Turns(1)
     reads, comes = (Channel(epoch, lambda event: True, turns=turns) for epoch in ("a", "b"))
     command = reads.command("page", {})
@@ -200,15 +200,18 @@ def test_nobody_waits_for_ever_for_the_first_pages_of_others(monkeypatch: pytest
     reads.turn.end()
 
 
-def test_nobody_works_while_the_server_is_late() -> None:
+def test_no_session_begins_while_the_server_is_late() -> None:
     turns, works = Turns(1), threading.Event()
     turns.beat()
     time.sleep(0.3)
-    thread = threading.Thread(target=lambda: (turns.acquire(), works.set()), daemon=True)
+    thread = threading.Thread(target=lambda: (turns.acquire(begins=True), works.set()), daemon=True)
     thread.start()
     assert not works.wait(0.3)
     while not works.wait(0.01):
         turns.beat()
+    turns.release()
+    time.sleep(0.3)
+    turns.acquire(begins=False)  # a session that has begun goes on
 
 
 BLANK = Blank(colour="gray")

@@ -37,6 +37,7 @@ def make_server(desk: VisitDesk, board: MonitorBoard | None = None, host: str = 
         ws_max_size=UNREAD_BYTES,
         ws_ping_interval=5.0,
         ws_ping_timeout=10.0,
+        ws_per_message_deflate=False,  # pictures are most of what is sent, and are small already; a line would cost more memory and time
         http=PromptHttp,
         timeout_graceful_shutdown=_GRACE_S,
         server_header=False,
