@@ -7,7 +7,7 @@
 * ``DISPLAY`` is unset: without the ``screen`` fixture, a test runs as on a machine without a display, also on a desktop.
 * What earlier tests have loaded is not looked through again at every collection of garbage; trials at the window begin with one.
 * Every event that is recorded in the tests' own process is held against its model.
-* With ``TEST_TIMES=FILE`` in the environment, every test writes a line there: its processor time with its programs', in seconds, and its name.
+* With ``TEST_TIMES=FILE`` in the environment, every test of a whole run writes a line there: its processor time with its programs', in seconds, and its name.
 * ``screen`` starts one Xvfb per test process and sets ``DISPLAY`` for the test, so windows of parallel processes never see each other's keys.
 """
 

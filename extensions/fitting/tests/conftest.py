@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from suite import _frozen, _inside, _xvfb, data, pytest_collection_modifyitems, pytest_runtest_protocol, repository, run, screen, study, things
+from suite import _frozen, _inside, _xvfb, data, pytest_collection_modifyitems, repository, run, screen, study, things
 
-__all__ = ["_frozen", "_inside", "_xvfb", "data", "pytest_collection_modifyitems", "pytest_runtest_protocol", "repository", "run", "screen", "study", "things"]
+__all__ = ["_frozen", "_inside", "_xvfb", "data", "pytest_collection_modifyitems", "repository", "run", "screen", "study", "things"]
 
 
 @pytest.fixture(autouse=True)
