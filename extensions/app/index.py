@@ -112,7 +112,7 @@ def _folders(data: Path, known: Set[str]) -> Iterator[str]:
     waiting = [("", 0)]
     while waiting:
         path, depth = waiting.pop()
-        if path in known and os.path.exists(f"{data}/{path}/session.json"):
+        if path in known:
             yield path
             continue
         try:

@@ -136,7 +136,7 @@ def test_full_screen_left_is_recorded(tmp_path: Path, browser: Chromium) -> None
 def test_a_pause_replaces_the_trial_also_where_only_the_fixation_was_seen(tmp_path: Path, browser: Chromium) -> None:
     def pause(tab: Tab, server: Served) -> None:
         tab.press("escape")
-        assert "anew" in tab.until("!document.getElementById('notice').hidden && document.getElementById('notice').innerText")
+        assert "repeated" in tab.until("!document.getElementById('notice').hidden && document.getElementById('notice').innerText")
         time.sleep(1.0)
 
     visit = Visit(tmp_path, browser, fixates, pause)

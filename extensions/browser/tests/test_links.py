@@ -132,5 +132,6 @@ def test_an_empty_identifier_hides_no_other_and_blanks_around_it_do_not_count(tm
     with chromium(tmp_path / "profile") as browser, browser.window() as tab:
         tab.open(f"http://127.0.0.1:{port}/{query}")
         tab.until("document.querySelector('#sheet button') !== null")
-        assert tab.evaluate("import('/page/link.js').then((link) => link.whoTakesPart())") == named
+        identifiers = "fetch('/start').then((start) => start.json()).then((start) => start.identifiers)"
+        assert tab.evaluate(f"Promise.all([import('/page/link.js'), {identifiers}]).then(([link, names]) => link.whoTakesPart(names))") == named
         assert tab.evaluate("location.search") == query
