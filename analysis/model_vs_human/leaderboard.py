@@ -28,8 +28,8 @@ VERDICTS = (
         says=("Closest to people", "There is no leaderboard: …"),
         rests_on="correlations of a model's curve with each person's, as a share of the noise ceiling, with an interval over people",
         says_no_when="fewer than 8 people have a curve that is not flat, curves with nothing in common are as alike as theirs with a probability of 1% or more "
-        "(permutations) or the interval of their ceiling reaches 0, or the model's own curve cannot be told from a flat one (p ≥ .05): there is no score then, "
-        "and without any score no ranking",
+        "(permutations) or the interval of their ceiling reaches 0, or the model's own curve cannot be told from a flat one (p ≥ .05, over sessions, or over trials of one session), also since fewer than two of its "
+        "sessions have all conditions: there is no score then, and without any score no ranking",
         tests=(
             "tests/analysis/report/test_overview.py::test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not",
             "tests/analysis/report/test_overview.py::test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat",
@@ -96,11 +96,14 @@ def _rows(
         row |= people | dict.fromkeys(("r", "fit", "low", "high"), math.nan) | {"note": ""}
         mine = _shape(curve, crowd)
         sessions = _session_curves(effect, scored, paradigm, str(agent), crowd) if part["unit"].eq("session").all() else None
+        whole = None if sessions is None else sessions[~np.isnan(sessions).any(axis=1)]
         if not enough:
             note = f"{plural(len(shapes), 'person', 'people')} with a curve that is not flat, and the interval of fewer than {FEWEST} does not hold"
         elif row["n_points"] < len(crowd.points):
             note = "it lacks conditions that people have"
-        elif mine is None or (_flat(part, shares=effect.value == "correct" and effect.make is None) if sessions is None else _flat_over_sessions(sessions)):
+        elif whole is not None and len(whole) < 2:
+            note = "fewer than two of its sessions have all conditions, so that its curve may be flat"
+        elif mine is None or _no_shape(effect, part, whole):
             note = "its curve is flat, or not distinguishable from a flat one"
         elif not common:
             note = "people's curves are not distinguishable from curves with nothing in common"
@@ -119,6 +122,14 @@ def _shape(curve: Mapping[Any, float], crowd: Crowd) -> np.ndarray | None:
     return away / size if size > 1e-9 else None
 
 
+def _no_shape(effect: Effect, curve: pd.DataFrame, sessions: np.ndarray | None) -> bool:
+    """Test whether a machine's curve may be flat: over its sessions, or over the trials of one session, which it may have given several times."""
+    if sessions is not None and np.ptp(sessions - sessions.mean(axis=1, keepdims=True), axis=0).max() > 1e-9:
+        return _flat_over_sessions(sessions)
+    once = curve if sessions is None else curve.assign(n_trials=curve["n_trials"] / len(sessions))
+    return _flat(once, shares=effect.value == "correct" and effect.make is None)
+
+
 def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
     """Test whether a machine's curve may be a flat one with the noise of so many trials: the chi-squared test of its means about their weighted mean.
 
@@ -131,8 +142,11 @@ def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
     means, many = points["mean"].to_numpy(float), points["n_trials"].to_numpy(float)
     middle = (means * many + 0.5) / (many + 1)  # a share of 0 or 1 has a variance, too
     variance = middle * (1 - middle) / many if shares else points["sem"].to_numpy(float) ** 2
-    if len(points) < 2 or not (variance > 0).all():
+    if not np.isfinite(variance).all():  # a condition with one trial: nothing is known of its noise
+        return True
+    if len(points) < 2 or not (variance > 0).any():
         return False
+    variance = np.where(variance > 0, variance, variance.max())
     away = means - np.average(means, weights=1 / variance)
     return float(chdtrc(len(points) - 1, float(away**2 @ (1 / variance)))) >= _FLAT
 
@@ -150,19 +164,17 @@ def _flat_over_sessions(curves: np.ndarray) -> bool:
     """Test whether a machine's curve may be a flat one for all that its sessions differ in shape: analysis of variance of points within sessions.
 
     The degrees of freedom are those of Greenhouse and Geisser (1959, Psychometrika 24, 95-112), since neighbouring points of a session go up and down together.
-    Sessions that lack a point are left out.
+
+    Parameters
+    ----------
+    curves : sessions, points; at least two sessions, whose shapes are not all the same
     """
     from scipy.special import fdtrc
 
-    whole = curves[~np.isnan(curves).any(axis=1)]
-    sessions = len(whole)
-    if sessions < 2:
-        return False
-    shapes = whole - whole.mean(axis=1, keepdims=True)
+    sessions = len(curves)
+    shapes = curves - curves.mean(axis=1, keepdims=True)
     away = shapes - shapes.mean(axis=0)
     error = float((away**2).sum())
-    if error < 1e-12:
-        return False
     gram = away @ away.T  # has the eigenvalues of the covariance of the points
     free = max(1.0, float(np.trace(gram) ** 2 / (gram**2).sum()))
     f = sessions * (sessions - 1) * float((shapes.mean(axis=0) ** 2).sum()) / error

@@ -88,8 +88,8 @@ VERDICTS = (
     VerdictRule(
         name="answers that are shifted by one",
         says=("Every answer of … is one above the right one",),
-        rests_on="all answers of an answerer that are numbers, and the right ones",
-        says_no_when="one of them is not one above the right one, there are fewer than 6, or the right ones are only one or two numbers",
+        rests_on="all answers that somebody gave, and the right ones",
+        says_no_when="one of them is no number or not one above the right one, there are fewer than 6, or the right ones are only one or two numbers",
         tests=(
             "tests/analysis/report/test_spoilers.py::test_answers_that_are_shifted_by_one_are_named",
             "tests/analysis/report/test_spoilers.py::test_answers_that_are_nearly_all_shifted_are_not_mentioned",
@@ -251,6 +251,7 @@ def _shifted(items: pd.DataFrame) -> list[str]:
     """Return who answers one above the right number every time, as somebody does who takes the words of a question for values."""
     if not {"answer", "correct_answer"} <= {*items.columns}:
         return []
+    items = items[~items["outcome"].isin(["omitted", "invalid"])]
     right = numbers(items["correct_answer"])
     by_agent = items.assign(_above=numbers(items["answer"]) - right == 1, _right=right).groupby(items["agent"].astype(str))
     shifted = by_agent["_above"].all() & (by_agent.size() >= SHIFTED) & (by_agent["_right"].nunique() >= SHIFTED // 2)

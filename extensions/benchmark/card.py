@@ -31,7 +31,7 @@ VERDICTS = (
         name="a benchmark's effect is that of people",
         says=("=same", "=differs", "=undecided", "people's spread unknown: no verdict", "… effects: … same, … differ, … undecided, … without a verdict"),
         rests_on="two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or published answers of models), "
-        "against the margin of the suite's file",
+        "against the margin of the suite's file. A slope of an agent whose answers are all alike counts as known exactly; its share of right answers does not",
         says_no_when="the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject (undecided); of published means "
         "the spread is unknown, and there is no verdict",
         tests=(
@@ -56,8 +56,13 @@ def judge(effect: Effect, agent: Contrast, other: Contrast) -> str:
     """``same``, ``differs`` or ``undecided``: two one-sided tests of the difference against the effect's margin."""
     from spanlab.analysis.stats import equivalence_of_ends
 
-    difference = Apart(other, agent.value) if agent.se == 0 else Apart(agent, other)  # whoever is always alike has no spread
+    difference = Apart(other, agent.value) if _without_spread(agent) else Apart(agent, other)
     return "undecided" if math.isnan(difference.ends()[0]) else _WORDS[equivalence_of_ends(difference, effect.margin / effect.scale).verdict]
+
+
+def _without_spread(agent: Contrast) -> bool:
+    """Return whether a slope or a difference has no interval, since all answers of the agent are alike; a share of right answers has an exact one."""
+    return agent.se == 0 and not agent.share
 
 
 def _number(value: float) -> float | None:
@@ -94,8 +99,8 @@ def _beside(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] 
 
 
 def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, float]:
-    """The interval of the difference of an agent from others; the others' alone where all answers of the agent are alike."""
-    if agent.se == 0 and isinstance(other, Contrast):
+    """The interval of the difference of an agent from others; the others' alone where the agent has none (see :func:`_without_spread`)."""
+    if _without_spread(agent) and isinstance(other, Contrast):
         low, high = other.ends()
         return agent.value - high, agent.value - low
     return Apart(agent, other).ends()

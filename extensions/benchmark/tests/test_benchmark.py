@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 from benchmark_cards import means_of, rates, verdicts
 from command_line import Run
 
+from spanlab.analysis.means import Contrast
 from spanlab.analysis.nback import PUBLISHED, layout, published_blocks
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.benchmark.card import UNKNOWN, card_of, published_cards, read_card
+from spanlab.extensions.benchmark.card import UNKNOWN, card_of, judge, published_cards, read_card
 from spanlab.extensions.benchmark.drawing import gallery, page, picture
 from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
 from spanlab.extensions.benchmark.running import agent_at
@@ -73,6 +75,14 @@ def test_a_model_like_people_is_the_same(effect: Effect) -> None:
 def test_a_guesser_differs() -> None:
     counts = sampled(SUITE.effects[0], "guesser")
     assert counts["differs"] == counts.total()
+
+
+@pytest.mark.parametrize(("trials", "verdict"), [(3, "undecided"), (240, "same")])
+def test_a_few_right_answers_are_not_the_same_as_people(trials: int, verdict: str) -> None:
+    """An agent that is right in all of three trials may be right in 29 of 100; one of 240 trials, in 98."""
+    agent = Contrast(1.0, 0.0, math.nan, trials, share=True, span=(0, 1))
+    people = Contrast(0.97, 0.005, 23, 24, share=True, span=(0, 1))
+    assert judge(SUITE.effects[0], agent, people) == verdict
 
 
 @pytest.mark.parametrize("effect", [SUITE.effects[0]], ids=lambda effect: effect.name)

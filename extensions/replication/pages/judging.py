@@ -37,10 +37,11 @@ VERDICTS = (
     VerdictRule(
         name="a network is above the best blind guess",
         says=("it is right in … of … answers, the best blind guess in …", "more trials would not change that"),
-        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind guess",
-        says_no_when="p is .001 or more, as for a network that guesses",
+        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind guess; where trials do not differ, the probability "
+        "that a guess is as good in all of them",
+        says_no_when="p is .001 or more, as for a network that guesses, or that is right in a few trials",
         tests=(
-            "extensions/replication/tests/test_pages.py::test_one_command_trains_what_is_missing_and_makes_the_page",
+            "extensions/replication/tests/test_pages.py::test_who_knows_is_above_the_best_blind_guess",
             "extensions/replication/tests/test_pages.py::test_who_guesses_is_not_above_the_best_blind_guess",
         ),
     ),
@@ -88,7 +89,10 @@ def enough(trials: float) -> str:
 
 
 def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
-    """Whether somebody's answers are right more often than the best blind guess is (one-sided t-test over trials at :data:`LEVEL`), and what they were.
+    """Test whether somebody's answers are right more often than the best blind guess is, at :data:`LEVEL`, and say what they were.
+
+    The test is a one-sided t-test over trials. Where all trials have the same share of right answers (all are right, as a rule), it has no spread to go by: then
+    it is the probability that a guess is as good in every trial.
 
     The best blind guess knows the paradigm, the condition and which question it is. In serial recall it also knows at which places there was something.
 
@@ -102,13 +106,16 @@ def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
     blind = items["blind"].fillna(items["chance"]).astype(float)
     if "list_length" in items.columns and (items["paradigm"] == "vsr").all():
         blind = np.maximum(blind, 1 / items["list_length"].astype(float))
-    gain = (items["correct"].astype(float) - blind).groupby([items["session"], items["unit_trial"]]).mean().to_numpy()
+    trials = pd.DataFrame({"right": items["correct"].astype(float), "blind": blind}).groupby([items["session"], items["unit_trial"]]).mean()
+    gain, n = (trials["right"] - trials["blind"]).to_numpy(), len(trials)
     right, guess = float(items["correct"].astype(float).mean()), float(blind.mean())
     said = f"it is right in {right:.3f} of {len(items):,} answers, the best blind guess in {guess:.3f}"
-    if len(gain) < 2 or not gain.std():
-        return bool(len(gain) > 1 and gain.mean() > 0), said
-    mean, error = float(gain.mean()), float(gain.std(ddof=1)) / len(gain) ** 0.5
-    if stats.t.sf(mean / error, len(gain) - 1) < LEVEL:
-        return True, said
-    needed = len(gain) * (stats.norm.isf(LEVEL) * error / mean) ** 2 if mean > 0 else math.inf
-    return False, f"{said}; " + (enough(needed) if mean > 0 else "more trials would not change that")
+    mean, error = float(gain.mean()), float(gain.std(ddof=1)) / n**0.5 if n > 1 else 0.0
+    if mean <= 0:
+        return False, f"{said}; more trials would not change that"
+    if min(np.ptp(trials["right"]), np.ptp(gain)) < 1e-9:  # trials without a spread have no t-test
+        log_p = float(np.log(np.clip(trials["blind"] / trials["right"], 1e-300, 1)).sum())  # a guess is so good in a trial at most so often (Markov)
+        p, needed = math.exp(log_p), n * math.log(LEVEL) / log_p
+    else:
+        p, needed = float(stats.t.sf(mean / error, n - 1)), n * (stats.norm.isf(LEVEL) * error / mean) ** 2
+    return p < LEVEL, said if p < LEVEL else f"{said}; {enough(needed)}"

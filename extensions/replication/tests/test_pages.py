@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -110,19 +111,37 @@ def test_every_score_has_a_margin_that_follows_from_the_printed_values() -> None
         assert margin == pytest.approx(printed[key], abs=6e-5)
 
 
-def test_who_guesses_is_not_above_the_best_blind_guess() -> None:
-    """Guessers with the best blind answer pass in at most a few of a thousand samples; somebody who knows a little passes with enough trials."""
+def answered(right: Sequence[bool], blind: float = 0.2) -> pd.DataFrame:
+    """Items of a network, one in each trial."""
+    return pd.DataFrame({"paradigm": "smu", "session": "s", "unit_trial": np.arange(len(right)), "correct": right, "blind": blind, "chance": 1 / 9})
+
+
+def test_who_knows_is_above_the_best_blind_guess() -> None:
     random = np.random.default_rng(2)
+    knows, said = above_blind(answered(random.random(400) < 0.4))
+    assert knows
+    assert re.fullmatch(r"it is right in 0\.\d{3} of 400 answers, the best blind guess in 0\.200", said)
+    assert above_blind(answered([True] * 5)) == (True, "it is right in 1.000 of 5 answers, the best blind guess in 0.200")
 
-    def items(right: float, trials: int) -> pd.DataFrame:
-        return pd.DataFrame(
-            {"paradigm": "smu", "session": "s", "unit_trial": np.arange(trials), "correct": random.random(trials) < right, "blind": 0.2, "chance": 1 / 9}
-        )
 
-    assert sum(above_blind(items(0.2, 200))[0] for _ in range(1000)) <= 6
-    assert above_blind(items(0.4, 400))[0]
-    knows, said = above_blind(items(0.25, 60))
-    assert knows or "trials would" in said
+def test_who_guesses_is_not_above_the_best_blind_guess() -> None:
+    """Guessers with the best blind answer pass in at most a few of a thousand samples; somebody who knows a little passes with enough trials only."""
+    random = np.random.default_rng(2)
+    assert sum(above_blind(answered(random.random(200) < 0.2))[0] for _ in range(1000)) <= 6
+    knows, said = above_blind(answered(np.arange(60) < 15))
+    assert not knows
+    assert re.search(r"; some [\d,]+ trials would resolve it$", said)
+    knows, said = above_blind(answered(np.arange(60) < 11))
+    assert not knows
+    assert said.endswith("; more trials would not change that")
+
+
+@pytest.mark.parametrize("trials", [1, 2, 4])
+def test_a_few_right_answers_are_not_above_the_best_blind_guess(trials: int) -> None:
+    """Of guesses, 20 in 100 are right: all of four by chance in 16 of 10,000 cases."""
+    knows, said = above_blind(answered([True] * trials))
+    assert not knows
+    assert said.endswith("; some 5 trials would resolve it")
 
 
 def test_the_tables_of_worm_that_need_no_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,29 @@ def test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat() -> None:
     assert few["note"].str.startswith("7 people with a curve that is not flat, and the interval of fewer than 8 does not hold").all()
 
 
+def apart(sessions: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Tables as sessions of one machine."""
+    return [part.assign(session=f"s{at}", trial=part["trial"] + 100 * at) for at, part in enumerate(sessions)]
+
+
+def test_a_flat_curve_of_sessions_that_lack_conditions_has_no_place() -> None:
+    """Each of three sessions lacks a place in the list, so that none can say what is noise."""
+    parts = [machine("flat", lambda length, position: 0.6, seed=seed) for seed in (60, 61, 62)]
+    lacking = apart([part[part["serial_position"] != place] for place, part in zip((1, 3, 6), parts, strict=True)])
+    (found,) = fits(score_table(mixed(*crowd(), *lacking))).to_dict("records")
+    assert math.isnan(found["fit"])
+    assert found["note"] == "fewer than two of its sessions have all conditions, so that its curve may be flat: no score"
+
+
+def test_a_flat_curve_that_was_taken_twice_has_no_place_and_a_bowl_has() -> None:
+    """The second session of a network without noise has the answers of the first, and says nothing more."""
+    for curve, note in ((lambda length, position: 0.6, "its curve is flat, or not distinguishable from a flat one: no score"), (bowl, "")):
+        twice = apart([machine("same", curve, seed=51)] * 2)
+        (found,) = fits(score_table(mixed(*crowd(), *twice))).to_dict("records")
+        assert found["note"] == note
+        assert math.isnan(found["fit"]) is bool(note)
+
+
 def tilting(spread: float) -> list[pd.DataFrame]:
     """Four sessions of a machine whose curves tilt differently."""
     random, parts = np.random.RandomState(3), []

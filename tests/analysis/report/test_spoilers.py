@@ -197,6 +197,18 @@ def test_answers_that_are_nearly_all_shifted_are_not_mentioned() -> None:
     assert spoilers([], shifted(0, 9, numbers=2), None) == [], "whoever presses the same key all the time is wrong in another way"
 
 
+def test_answers_that_were_omitted_do_not_hide_a_shift() -> None:
+    items = shifted(0, 7)
+
+    def omitted(many: int) -> pd.DataFrame:
+        gone = items.index < many
+        return items.assign(answer=items["answer"].astype(object).mask(gone), outcome=items["outcome"].astype(object).mask(gone, "omitted"))
+
+    (line,) = spoilers([], omitted(1), None)
+    assert line.startswith("Every answer of mine is one above the right one")
+    assert spoilers([], omitted(2), None) == [], "five answers are too few"
+
+
 ALONE, WHOLE = "no practice and a conversation of its own for each trial", "practice with feedback and one conversation for each block"
 
 
