@@ -55,7 +55,7 @@ VERDICTS = (
         says_no_when="an even session or short enough runs are impossible with these levels and trials",
         tests=(
             "tests/paradigms/test_balance.py::test_any_session_is_as_even_as_possible",
-            "tests/paradigms/test_balance.py::test_what_cannot_be_balanced_is_told_with_its_line",
+            "tests/paradigms/test_balance.py::test_runs_that_are_too_short_are_refused",
         ),
     ),
 )

@@ -47,8 +47,10 @@ VERDICTS = (
     VerdictRule(
         name="a paradigm is fine",
         says=("… is fine (… condition…, … trials compiled… drawn)",),
-        rests_on="trials of every combination of levels with both generators, and of as many as possible with three seeds, compiled; one of each combination "
-        "drawn; keys, triggers, translations and designs. Where there are too many, the sentence says how many were compiled and drawn",
+        rests_on="trials of every combination of levels with both generators, and of as many as possible with three "
+        "seeds, compiled; one of each combination drawn, and one of each level that is drawn at random; keys, "
+        "triggers, translations and designs. Where there are too many, the sentence says how many were compiled and "
+        "drawn",
         says_no_when="any of these trials cannot be compiled, drawn, described or answered, or the example lacks what its file declares",
         tests=(
             "tests/cli/test_check_files.py::test_a_stimulus_that_can_be_drawn_passes_and_levels_drawn_at_random_are_looked_at_too",
@@ -78,8 +80,10 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     look = _Look(paradigm)
     compiled = failures = work = drawn_of = 0
     most = max(_MAX_TRIALS, len(GENERATORS) * min(len(combinations), _MAX_COMBINATIONS))
-    every = [*itertools.islice(itertools.product(range(_SEEDS), combinations, GENERATORS), most), *_random_levels(paradigm, combinations)]
-    for index, levels, generator in every:
+    once = [*itertools.islice(itertools.product((0,), combinations, GENERATORS), most)]
+    needed = [*once, *_random_levels(paradigm, combinations)]
+    again = itertools.islice(itertools.product(range(1, _SEEDS), combinations, GENERATORS), most - len(once))
+    for index, levels, generator in (*needed, *again):
         try:
             trial = compile_trial(paradigm, levels, trial_seed("check", 0, index), generator)
             kinds |= dict.fromkeys(step.percept.ask.kind for step in trial.steps if step.percept.ask is not None)
@@ -125,6 +129,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     many = f"{len(combinations)} condition{'s' * (len(combinations) > 1)}, {compiled} trials compiled"
     reached = min(compiled, most) // len(GENERATORS)
     many += f" of the first {reached} conditions alone" if reached < len(combinations) else ""
+    many += f", without {len(needed) - compiled} levels drawn at random" if len(once) <= compiled < len(needed) else ""
     extent = "all drawn" if drawn_of >= len(combinations) else f"{drawn_of} conditions drawn, which are {look.count} displays"
     file = paradigm.reader.document.name
     return f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {extent})"

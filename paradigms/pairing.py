@@ -23,10 +23,10 @@ VERDICTS = (
         name="two paradigms have the same trials",
         says=("… cannot be paired with …: with the same … they have other answers",),
         rests_on="what is drawn for a trial in both paradigms, and the answers that follow",
-        says_no_when="anything that decides an answer is drawn otherwise in one of them",
+        says_no_when="they share no draw, a draw or a level means something else in one of them, or with the same draws they have other answers",
         tests=(
             "tests/paradigms/test_pairing.py::test_blocks_are_the_same_in_every_variant_and_differ_without_pairing",
-            "tests/paradigms/test_pairing.py::test_what_is_no_variant_is_refused",
+            "tests/paradigms/test_pairing.py::test_the_same_patterns_with_another_question_are_no_variant",
         ),
     ),
 )

@@ -26,10 +26,11 @@ VERDICTS = (
             "trials would not be the same for all",
         ),
         rests_on="the paradigm file, the agent and its settings, by their hashes in the record",
-        says_no_when="the file, the agent or one of its settings is another one than in the record",
+        says_no_when="the file, the agent or a setting that shaped its answers is another one than in the record; "
+        "constants of the program that changed, and settings that may be chosen anew, are said and recorded",
         tests=(
             "tests/sessions/test_command.py::test_a_cut_session_reads_and_goes_on",
-            "tests/sessions/test_command.py::test_a_changed_paradigm_refuses_to_go_on",
+            "tests/sessions/test_command.py::test_an_agent_with_other_settings_refuses_to_go_on",
         ),
     ),
 )

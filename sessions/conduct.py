@@ -191,10 +191,11 @@ VERDICTS = (
             "before any trial was finished",
         ),
         rests_on="the events of the record: a trial is finished once it is on the disk, and the next one begins after that",
-        says_no_when="no trial has its end in the record; the disk refuses: the session stops with the trial that could not be written",
+        says_no_when="no trial has its end in the record. Where the disk refuses, the session stops with the trial "
+        "that could not be written, and those before it are the finished ones",
         tests=(
-            "tests/sessions/test_kills.py::test_a_trial_that_was_told_to_be_finished_is_on_the_disk",
             "tests/sessions/test_command.py::test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished",
+            "tests/cli/test_missing_parts.py::test_a_session_that_was_there_before_is_never_removed",
         ),
     ),
 )

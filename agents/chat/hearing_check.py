@@ -29,7 +29,7 @@ VERDICTS = (
         name="a model hears sounds",
         says=("it is unknown whether sounds reach the model", "… silently drops sounds"),
         rests_on="the tokens that a sound adds to a request",
-        says_no_when="a sound adds no tokens, or the server does not count them",
+        says_no_when="a sound adds no tokens, or so many that its file was read as text, the server does not count them, or refuses the request",
         tests=(
             "tests/agents/chat/test_sounds.py::test_a_session_by_ear_is_recorded_by_hashes_and_goes_on",
             "tests/agents/chat/test_sounds.py::test_a_server_that_does_not_hear_stops_the_session_with_the_reason",

@@ -41,7 +41,9 @@ VERDICTS = (
             "it is unknown whether pictures reach the model",
         ),
         rests_on="letters read from test pictures, and the tokens that a picture adds to a request",
-        says_no_when="fewer than two of three pictures are read, a picture adds no tokens, or its file was read as text",
+        says_no_when="fewer than two of three pictures are read; with vision_check: tokens, where nothing is read, a "
+        "picture adds no tokens, its file was read as text, or the server does not count; or the server refuses a "
+        "picture",
         tests=(
             "tests/agents/chat/test_images.py::test_a_server_that_sees_is_found_to_see_and_it_is_recorded",
             "tests/agents/chat/test_images.py::test_a_server_that_does_not_see_stops_the_session_with_the_reason",

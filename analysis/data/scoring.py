@@ -50,7 +50,7 @@ VERDICTS = (
             "omitted and invalid answers count as wrong",
             "… omitted answers, … invalid answers",
         ),
-        rests_on="what the record says of a row: practice, pilot, warm-up, a second answer to the same item, no score",
+        rests_on="what the record says of a row: practice, pilot, warm-up, a check of attention, the same row twice, nothing to remember, a rating, no score",
         says_no_when="the row is an ordinary answer, also an omitted or invalid one, which counts as wrong",
         tests=(
             "tests/analysis/test_table.py::test_practice_and_pilot_rows_are_left_out_and_counted",

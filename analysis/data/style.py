@@ -40,10 +40,10 @@ VERDICTS = (
             ", the same trials",
         ),
         rests_on="the identities of the trials of every answerer and every person, and the hashes of the paradigm files",
-        says_no_when="anybody took another trial or lacks one; where identities are missing, or files differ, it is called unknown",
+        says_no_when="anybody took another trial or lacks one; where identities are missing, or the recorded hashes of files differ, it is called unknown",
         tests=(
             "tests/analysis/report/test_page.py::test_the_page_tells_the_story",
-            "tests/analysis/test_small.py::test_trials_of_two_versions_of_a_file_are_not_called_the_same",
+            "tests/analysis/test_small.py::test_people_with_other_trials_did_not_take_the_same",
         ),
     ),
 )

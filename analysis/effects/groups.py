@@ -63,7 +63,8 @@ VERDICTS = (
         name="groups of people differ",
         says=("Groups are compared between people, … equal variances", "… are not in this figure", "everybody in a group is alike: no test"),
         rests_on="Welch's tests of people's means, each person once; Holm's correction over pairs",
-        says_no_when="p is .05 or more; people who lack a condition or a group are named and not compared",
+        says_no_when="p is .05 or more; people who lack a condition are counted and left out of what is over all "
+        "conditions, and those in no group are named and not compared",
         tests=(
             "tests/analysis/stats/test_groups.py::test_the_tests_are_those_of_welch",
             "tests/analysis/stats/test_groups.py::test_tests_of_groups_hold_their_size",

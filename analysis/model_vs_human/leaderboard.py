@@ -27,9 +27,11 @@ VERDICTS = (
         name="nearest to people",
         says=("Closest to people", "There is no leaderboard: …"),
         rests_on="correlations of a model's curve with each person's, as a share of the noise ceiling, with an interval over people",
-        says_no_when="fewer than 8 people have a curve that is not flat, curves with nothing in common are as alike as theirs with a probability of 1% or more "
-        "(permutations) or the interval of their ceiling reaches 0, or the model's own curve cannot be told from a flat one (p ≥ .05, over sessions, or over trials of one session), also since fewer than two of its "
-        "sessions have all conditions: there is no score then, and without any score no ranking",
+        says_no_when="fewer than 8 people have a curve that is not flat, curves with nothing in common are as alike "
+        "as theirs with a probability of 1% or more (permutations) or the interval of their ceiling reaches 0, or "
+        "the model's own curve cannot be told from a flat one (p ≥ .05, over sessions, or over trials of one "
+        "session), also since fewer than two of its sessions have all conditions: there is no score then, and "
+        "without any score no ranking",
         tests=(
             "tests/analysis/report/test_overview.py::test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not",
             "tests/analysis/report/test_overview.py::test_a_ranking_needs_eight_people_and_a_curve_that_is_not_flat",

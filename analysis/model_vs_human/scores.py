@@ -59,11 +59,12 @@ VERDICTS = (
     VerdictRule(
         name="a score is above guessing",
         says=("* p < .01 against guessing", "0 is as people are"),
-        rests_on="a t test of the answerer's slope or mean against that of somebody who guesses, over participants, sessions or trials",
+        rests_on="a two-tailed t test of the answerer's slope or mean against that of somebody who guesses, over "
+        "participants, sessions or trials: a star says that it is another, not which is larger",
         says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test",
         tests=(
             "tests/analysis/test_scores.py::test_the_test_is_a_t_test_against_guessing",
-            "tests/analysis/test_scores.py::test_guessing_is_rarely_told_from_guessing",
+            "tests/analysis/test_scores.py::test_who_knows_has_a_star_and_who_guesses_has_none",
         ),
     ),
 )

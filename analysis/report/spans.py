@@ -28,10 +28,10 @@ VERDICTS = (
         name="a span was reached",
         says=("the longest list was passed: the span may be higher", "too few for an estimate", "so the mean is too high"),
         rests_on="the staircase's reversals, or the longest list that was passed, of a session that is over",
-        says_no_when="the session is unfinished, has too few reversals, or ended at the highest level: the note says which",
+        says_no_when="the session is unfinished, has too few reversals, has not passed the first level, or passed the longest list: the table says which",
         tests=(
-            "tests/sessions/test_span.py::test_an_observer_of_known_span_is_found",
-            "tests/analysis/report/test_page.py::test_a_page_of_adaptive_sessions_alone_has_the_span_of_everybody",
+            "tests/analysis/report/test_spans.py::test_a_span_that_was_reached_has_no_reservation",
+            "tests/analysis/report/test_spans.py::test_a_span_that_was_not_reached_has_a_note_that_says_why",
         ),
     ),
 )

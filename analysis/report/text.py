@@ -49,10 +49,11 @@ VERDICTS = (
             "are below it",
         ),
         rests_on="the difference of mean accuracies over the conditions that both have, each with the same weight, and its interval over the units of both",
-        says_no_when="the interval holds 0: not distinguishable; of one trial, or trials that cannot be told apart, there is no interval and no verdict",
+        says_no_when="the interval holds 0: not distinguishable; a difference below half a point is called as many; "
+        "of one trial, or trials that cannot be told apart, there is no interval and no verdict",
         tests=(
             "tests/analysis/report/test_differences.py::test_sentences_of_differences_are_true",
-            "tests/analysis/stats/test_intervals.py::test_a_machine_beside_few_people_differs_by_what_was_planted",
+            "tests/analysis/report/test_differences.py::test_a_network_that_is_as_right_as_people_is_not_distinguishable_from_them",
         ),
     ),
 )

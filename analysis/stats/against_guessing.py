@@ -63,8 +63,9 @@ VERDICTS = (
             "Who is above guessing",
             "not told apart",
         ),
-        rests_on="the share of right answers against the best blind guess (people: t test; one person or a machine: exact test), or sensitivity where there "
-        "are two answers; p values after Holm",
+        rests_on="the share of right answers against the best blind guess (several people: t test over them; one "
+        "person, a machine, or people with few answers: exact test of all answers), or sensitivity where there are "
+        "two answers; p values after Holm",
         says_no_when="p is .05 or more, as for somebody who guesses, or always gives the same answer",
         tests=(
             "tests/analysis/test_guessers.py::test_the_level_to_beat_is_the_best_blind_guess",

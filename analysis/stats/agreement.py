@@ -57,10 +57,10 @@ VERDICTS = (
             "no kappa: somebody was always right or always wrong",
         ),
         rests_on="Cohen's kappa of right and wrong on the same items, with its interval; people among themselves beside",
-        says_no_when="errors are independent: kappa is near 0; it is not defined for somebody who is always right or always wrong",
+        says_no_when="errors are independent: kappa is near 0, and its interval holds 0; it is not defined for somebody who is always right or always wrong",
         tests=(
-            "tests/analysis/test_scores.py::test_kappa_is_that_of_an_independent_computation",
             "tests/analysis/test_scores.py::test_error_consistency_comes_back_on_the_same_trials_only",
+            "tests/analysis/test_scores.py::test_independent_errors_are_not_alike",
         ),
     ),
 )

@@ -73,7 +73,7 @@ VERDICTS = (
         name="a session has nothing left to do",
         says=(
             "nothing to do: every trial of … is finished",
-            "nothing to do: trials of … failed, and every other one is finished",
+            "nothing to do: trials of … failed, and all others are finished",
             "nothing to do: session … of … is finished",
             "nothing to do: every session of the study in … is over",
         ),

@@ -30,8 +30,9 @@ VERDICTS = (
     VerdictRule(
         name="a benchmark's effect is that of people",
         says=("=same", "=differs", "=undecided", "people's spread unknown: no verdict", "… effects: … same, … differ, … undecided, … without a verdict"),
-        rests_on="two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or published answers of models), "
-        "against the margin of the suite's file. A slope of an agent whose answers are all alike counts as known exactly; its share of right answers does not",
+        rests_on="two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or "
+        "published answers of models), against the margin of the suite's file. A slope of an agent whose answers are "
+        "all alike counts as known exactly; its share of right answers does not",
         says_no_when="the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject (undecided); of published means "
         "the spread is unknown, and there is no verdict",
         tests=(

@@ -68,7 +68,8 @@ VERDICTS = (
             "not finished: the finished trials are shared",
         ),
         rests_on="the finished trials of all sessions in the folders that are named",
-        says_no_when="a session has no finished trial, or is of a machine and was not asked for: a NOTE names it",
+        says_no_when="a session has no finished trial, was set aside and taken again, may tell who took part (with "
+        "--pseudonymous), or is of a machine or a large one in a format that does not take these: a NOTE says so",
         tests=(
             "extensions/standards/tests/test_psychds.py::test_sessions_of_every_kind_keep_the_rules_and_their_answers",
             "extensions/standards/tests/test_bids.py::test_sessions_without_a_finished_trial_are_left_out_and_named",
@@ -84,8 +85,8 @@ VERDICTS = (
         rests_on="numbers drawn at random for everybody, unless a key file keeps them or real identifiers are asked for",
         says_no_when="a key file is kept, or identifiers stay: a NOTE says so",
         tests=(
-            "extensions/standards/tests/test_psychds.py::test_nothing_tells_who_or_when_unless_it_is_asked_for",
-            "extensions/standards/tests/test_sharing.py::test_identifiers_that_become_alike_are_both_named",
+            "extensions/standards/tests/test_sharing.py::test_pseudonyms_are_drawn_anew_for_every_data_set_and_no_table_of_them_is_kept",
+            "extensions/standards/tests/test_sharing.py::test_a_key_file_and_real_identifiers_are_said",
         ),
     ),
     VerdictRule(
@@ -95,7 +96,7 @@ VERDICTS = (
         says_no_when="a session of a participant does not say so, or a machine has the trials of such a session: its seeds and trial identifiers are left out",
         tests=(
             "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_by_the_seeds_of_new_sessions_and_these_are_shared",
-            "extensions/standards/tests/test_pseudonyms.py::test_the_attack_finds_everybody_where_old_seeds_are_shared",
+            "extensions/standards/tests/test_pseudonyms.py::test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again",
         ),
     ),
     VerdictRule(

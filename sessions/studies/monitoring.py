@@ -36,7 +36,8 @@ VERDICTS = (
         name="a session is finished or interrupted",
         says=("… interrupted, … finished", "… interrupted", "… finished"),
         rests_on="the events of the record, and when the last of them was written",
-        says_no_when="trials are left; without a sign for a while it is called silent, and an end that the record gives is named",
+        says_no_when="trials are left, and the record does not say that the session is over; without a sign for a "
+        "while it is called silent, and an interruption is named with its reason",
         tests=(
             "tests/sessions/studies/test_monitoring.py::test_a_session_is_seen_while_it_runs_and_nothing_is_written",
             "tests/sessions/studies/test_monitoring.py::test_one_that_is_interrupted_and_one_of_which_nothing_is_heard",

@@ -18,7 +18,7 @@ VERDICTS = (
         name="somebody has finished",
         says=("… through with every session",),
         rests_on="the order of each session, and the finished trials of each of its paradigms",
-        says_no_when="a paradigm of the order lacks a trial, a session was not begun, or the record is damaged",
+        says_no_when="a paradigm of the order lacks a trial and was not skipped by the assistant, a session was not begun, or the record is damaged",
         tests=(
             "tests/sessions/studies/test_status.py::test_the_table_says_how_far_everybody_is",
             "tests/sessions/studies/test_status.py::test_a_damaged_record_does_not_hide_the_others",

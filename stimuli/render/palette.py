@@ -23,7 +23,7 @@ VERDICTS = (
         name="a palette is safe",
         says=("safe for those who cannot tell red from green",),
         rests_on="the distance in CIELAB of red and green, and of each from the background, as people with each kind of red-green blindness see them",
-        says_no_when="the distance is 40 or less, as that of the published colours is for some of them",
+        says_no_when="red and green are 40 or less apart for any of them, as the published colours are, or one of the two is 20 or less from the background",
         tests=(
             "tests/agents/human/test_pages.py::test_the_safe_palette_can_be_told_apart",
             "tests/agents/human/test_pages.py::test_the_published_colours_are_not_safe",

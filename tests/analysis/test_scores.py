@@ -220,10 +220,21 @@ def planted_agreement(share: float, seed: int, trials: int = 300) -> pd.DataFram
     return together(base.assign(correct=one), base.assign(agent="chat:test", agent_kind="chat", session="b", correct=two))
 
 
+def test_independent_errors_are_not_alike() -> None:
+    (found,) = error_consistency(score_table(planted_agreement(0.0, 1, 2000))).to_dict("records")
+    assert found["low"] < 0 < found["high"]
+    assert abs(found["kappa"]) < 0.06
+    assert found["observed"] == pytest.approx(found["expected"], abs=0.03), "the same outcome as often as by chance"
+    always = planted_agreement(0.0, 1).assign(correct=lambda table: table["correct"] | (table["agent_kind"] == "chat"))
+    (found,) = error_consistency(score_table(always)).to_dict("records")
+    assert math.isnan(found["kappa"])
+    assert found["note"] == "no kappa: somebody was always right or always wrong"
+
+
 def test_error_consistency_comes_back_on_the_same_trials_only() -> None:
     data = planted_agreement(0.5, 1, 2000)
     (found,) = error_consistency(score_table(data)).to_dict("records")
-    assert found["low"] < 0.5 < found["high"]
+    assert 0.4 < found["low"] < 0.5 < found["high"]
     assert (found["n_trials"], found["n_items"], found["unit"]) == (2000, 2000, "trial")
     half = data.assign(trial_id=np.where((data["agent_kind"] == "chat") & (data["trial"] > 100), "other" + data["trial_id"].astype(str), data["trial_id"]))
     assert error_consistency(score_table(half))["n_trials"].tolist() == [100]
@@ -434,6 +445,21 @@ def test_intervals_of_scores_and_kappa_cover_what_was_planted() -> None:
         agreed += one["low"] <= 0.3 <= one["high"]
     assert all(0.91 <= hit / 200 <= 0.99 for hit in hits.values()), hits
     assert 0.9 <= agreed / 200 <= 0.99, agreed
+
+
+def starred(share: float, trials: int) -> dict[str, bool]:
+    """Whether each mean of a network that is right so often has the star that says p < .01 against guessing (50 % here)."""
+    rights = {(size,): round(trials * share) for size in (1, 2, 3, 4)}
+    found = scores(fixed(rights, ("set_size",), "smu", trials=trials).assign(chance=0.5))
+    return {row["score"]: str(row["net"]).endswith("*") for row in layout(found.assign(agent="net"), published=False).to_dict("records")}
+
+
+def test_who_knows_has_a_star_and_who_guesses_has_none() -> None:
+    assert starred(0.9, 20) == {"A_setsize": False, "B_setsize": True}, "a flat curve above guessing"
+    assert starred(0.6, 40)["B_setsize"] is False, "p is .012"
+    assert starred(0.5, 20) == {"A_setsize": False, "B_setsize": False}
+    slope = scores(fixed({(1,): 20, (2,): 14, (3,): 8, (4,): 2}, ("set_size",), "smu", trials=20).assign(chance=0.5))
+    assert "*" in str(layout(slope, published=False).set_index("score").loc["A_setsize"].iloc[-1])
 
 
 @pytest.mark.slow

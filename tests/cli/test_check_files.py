@@ -22,7 +22,7 @@ from spanlab.analysis.effects.registry import EFFECTS
 from spanlab.analysis.figures.prospects import prospects
 from spanlab.core.errors import SpanLabError
 from spanlab.core.registry import Registry
-from spanlab.paradigms import Paradigm, compile_trial, drawn_values, list_paradigms, load_paradigm, plan_session, session_design, trial_seed
+from spanlab.paradigms import Paradigm, checking, compile_trial, drawn_values, list_paradigms, load_paradigm, plan_session, session_design, trial_seed
 from spanlab.paradigms.checking import check_paradigm
 from spanlab.paradigms.responses import Choice
 from spanlab.paradigms.responses.keys import KEY_NAMES, RESERVED, key_problem, own_key
@@ -199,6 +199,18 @@ def test_a_stimulus_that_raises_is_found_by_check_and_ends_without_traceback(lev
     if "drawn" in told:
         with pytest.raises(SpanLabError, match=r"the stimulus 'faulty' cannot be drawn \(ZeroDivisionError: no size\)"):
             Faulty(size=3).scene()
+
+
+@pytest.mark.usefixtures("faulty")
+def test_levels_drawn_at_random_are_looked_at_before_further_seeds_or_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where trials are huge, fewer are compiled: then three seeds of one condition matter less than a level that nobody has tried."""
+    (tmp_path / "mine.yaml").write_text(text(PROBE, factors="n: {random: [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 3]}"), encoding="utf-8")
+    monkeypatch.setattr(checking, "work_done", lambda: 1)
+    monkeypatch.setattr(checking, "_MAX_WORK", 14)
+    with pytest.raises(SpanLabError, match="with n = 3"):
+        check_paradigm(tmp_path / "mine.yaml")
+    monkeypatch.setattr(checking, "_MAX_WORK", 10)
+    assert check_paradigm(tmp_path / "mine.yaml").endswith("small is fine (1 condition, 10 trials compiled, without 4 levels drawn at random, all drawn)")
 
 
 @pytest.mark.usefixtures("faulty")

@@ -210,7 +210,9 @@ def test_an_agent_with_other_settings_refuses_to_go_on(run: Run, tmp_path: Path,
     monkeypatch.setattr("spanlab.agents.oracles.LimitedCapacity.settings", lambda self: {"places": 4, "primacy": 9.0, "decay": 0.06})
     status, _, err = run("resume", folder)
     assert status == 1
-    assert "was begun by capacity:4 with other settings" in err
+    assert "was begun by capacity:4 with other settings, so it cannot be resumed with capacity:4" in err
+    assert "primacy was " in err
+    assert " and is 9.0" in err
     monkeypatch.undo()
 
 

@@ -50,10 +50,10 @@ VERDICTS = (
         name="a resumed training is the uninterrupted one",
         says=("the time limit of … minutes was reached at step …",),
         rests_on="weights, the state of the optimiser and of all random streams, to the bit",
-        says_no_when="the config is another one, or the checkpoint is damaged: it is not resumed",
+        says_no_when="the config is another one, or the state is missing or damaged: it is not resumed; a run that ends at its time limit says so",
         tests=(
             "tests/agents/network/test_training.py::test_a_resumed_run_is_the_uninterrupted_one_to_the_bit",
-            "tests/agents/network/test_training.py::test_problems_of_a_run_are_sentences",
+            "tests/agents/network/test_training.py::test_a_run_with_another_config_or_a_damaged_state_is_not_resumed",
         ),
     ),
 )

@@ -210,8 +210,12 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         power(Assumed(0.7, 0.1, 0.5, 0.2), [1], [20])
     with pytest.raises(SpanLabError, match="next to nothing"):
         power(Assumed(0.7, 0.1, 0.5, 0.2), [8], [20], samples=20)
-    found = smallest(power(Assumed(0.7, -0.02, 0.5, 0.2), [4], [10], samples=200), 0.8)
-    assert found == ["10 trials in each condition: no number of people that was asked for has a power of 80%."]
+
+
+def test_where_nobody_would_find_it_no_number_of_people_is_enough() -> None:
+    table = power(Assumed(0.7, -0.02, 0.5, 0.2), [4, 6], [10], samples=200)
+    assert table["power"].max() < 0.3
+    assert smallest(table, 0.8) == ["10 trials in each condition: no number of people that was asked for has a power of 80%."]
 
 
 def test_a_power_is_sure_only_where_so_many_simulations_show_it() -> None:

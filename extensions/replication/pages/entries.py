@@ -42,10 +42,11 @@ VERDICTS = (
         name="a row is as published",
         says=("=same: …", "=differs: …", "=not resolved: …"),
         rests_on="one printed value, held against SpanLab's to the last printed digit, or within a margin that was fixed before",
-        says_no_when="the two differ by more (differs, with the difference), or too few trials were taken to tell (not resolved)",
+        says_no_when="the two differ by more (differs, with the difference), too few trials were taken to tell, or a "
+        "network is not shown to do better than guess (not resolved)",
         tests=(
             "extensions/replication/tests/test_pages.py::test_a_score_is_the_same_another_or_not_resolved",
-            "extensions/replication/tests/test_pages.py::test_verdicts_say_how_many_rows_differ",
+            "extensions/replication/tests/test_pages.py::test_the_tables_of_worm_that_need_no_network",
         ),
     ),
     VerdictRule(

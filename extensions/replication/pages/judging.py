@@ -37,8 +37,8 @@ VERDICTS = (
     VerdictRule(
         name="a network is above the best blind guess",
         says=("it is right in … of … answers, the best blind guess in …", "more trials would not change that"),
-        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind guess; where trials do not differ, the probability "
-        "that a guess is as good in all of them",
+        rests_on="a one-sided t test over trials at .001 of its right answers, against those of the best blind "
+        "guess; where trials do not differ, the probability that a guess is as good in all of them",
         says_no_when="p is .001 or more, as for a network that guesses, or that is right in a few trials",
         tests=(
             "extensions/replication/tests/test_pages.py::test_who_knows_is_above_the_best_blind_guess",
@@ -91,8 +91,8 @@ def enough(trials: float) -> str:
 def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
     """Test whether somebody's answers are right more often than the best blind guess is, at :data:`LEVEL`, and say what they were.
 
-    The test is a one-sided t-test over trials. Where all trials have the same share of right answers (all are right, as a rule), it has no spread to go by: then
-    it is the probability that a guess is as good in every trial.
+    The test is a one-sided t-test over trials. Where all trials have the same share of right answers (all are right, as
+    a rule), there is no spread to go by, and p is the probability that a guess is as good in every trial.
 
     The best blind guess knows the paradigm, the condition and which question it is. In serial recall it also knows at which places there was something.
 
@@ -114,7 +114,8 @@ def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
     if mean <= 0:
         return False, f"{said}; more trials would not change that"
     if min(np.ptp(trials["right"]), np.ptp(gain)) < 1e-9:  # trials without a spread have no t-test
-        log_p = float(np.log(np.clip(trials["blind"] / trials["right"], 1e-300, 1)).sum())  # a guess is so good in a trial at most so often (Markov)
+        # a share of right answers as high as this one has a probability of at most blind / right under guessing (Markov)
+        log_p = float(np.log(np.clip(trials["blind"] / trials["right"], 1e-300, 1)).sum())
         p, needed = math.exp(log_p), n * math.log(LEVEL) / log_p
     else:
         p, needed = float(stats.t.sf(mean / error, n - 1)), n * (stats.norm.isf(LEVEL) * error / mean) ** 2

@@ -181,6 +181,9 @@ def test_one_row_that_is_not_resolved_leaves_the_whole_open() -> None:
 def test_checks_of_the_configuration_are_no_results() -> None:
     page = Page("t", "l", (), "c", (Entry("a", "A", "same", "x", check=True), Entry("b", "B", "not resolved", "y")))
     assert page.counted() == "1 not resolved; checks of the configuration: 1 same"
+    results = (Entry("a", "A", "same", "x"), Entry("b", "B", "same", "y"), Entry("c", "C", "differs", "z"))
+    assert Page("t", "l", (), "c", results[:2]).counted() == "2 same"
+    assert Page("t", "l", (), "c", results).counted() == "2 same, 1 differs"
     assert all(entry.check for entry in (worm.grid_tried(), worm.time_map(), worm.network_sizes(), worm.data_sets()))
 
 

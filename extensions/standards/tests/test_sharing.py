@@ -119,6 +119,51 @@ def test_words_have_the_questions_as_people_read_them(tmp_path: Path, answered: 
         written("psych101", tmp_path / "data", tmp_path / "text.jsonl")
 
 
+def noted(data: Path, **options: Any) -> tuple[set[str], str]:
+    """The names of three people in a data set, and what is said about it."""
+    notes: list[str] = []
+    shared = gather([str(data)], Sharing(**options), Report(note=notes.append), data.parent / "set")
+    return {one.label for one in shared.participants}, "\n".join(notes)
+
+
+def test_pseudonyms_are_drawn_anew_for_every_data_set_and_no_table_of_them_is_kept(
+    tmp_path: Path, answered: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for who in ("ada", "ben", "cem"):
+        answered(who)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    order: list[list[str]] = []
+
+    def turned(_: object, numbers: list[int]) -> None:
+        numbers[:] = numbers[len(order) :] + numbers[: len(order)]
+        order.append([f"{number:03d}" for number in numbers])
+
+    monkeypatch.setattr(secrets.SystemRandom, "shuffle", turned)
+    for _ in range(2):
+        labels, said = noted(tmp_path / "data")
+        assert labels == {"001", "002", "003"}
+        assert "NOTE pseudonyms were drawn at random, and no table of them is kept" in said
+        assert "identifiers" not in said.replace("Seeds and identifiers of trials", "")
+    data = gather([str(tmp_path / "data")], Sharing(), Report(), tmp_path / "set")
+    assert {one.info["participant"]: one.label for one in data.sessions} == dict(zip(("ada", "ben", "cem"), order[2], strict=True))
+    assert len(set(map(tuple, order))) == 3, "each data set has other numbers"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before, "nothing is written down"
+
+
+def test_a_key_file_and_real_identifiers_are_said(tmp_path: Path, answered: Callable[..., Path]) -> None:
+    for who in ("ada", "ben", "cem"):
+        answered(who)
+    labels, said = noted(tmp_path / "data", key_file=tmp_path / "who.csv")
+    assert labels == {"001", "002", "003"}
+    assert f"NOTE {tmp_path / 'who.csv'} links pseudonyms to people: do not share it" in said
+    assert (tmp_path / "who.csv").exists()
+    assert "no table of them is kept" not in said
+    labels, said = noted(tmp_path / "data", real_ids=True)
+    assert labels == {"ada", "ben", "cem"}
+    assert "NOTE participants keep their own identifiers" in said
+    assert "pseudonyms were drawn" not in said
+
+
 def test_identifiers_that_become_alike_are_both_named(tmp_path: Path, answered: Callable[..., Path]) -> None:
     answered("jm_01")
     answered("jm-01")

@@ -345,6 +345,22 @@ def test_a_wrong_config_is_refused_with_its_place(tmp_path: Path, text: str, sai
         read_config(path)
 
 
+def test_a_run_with_another_config_or_a_damaged_state_is_not_resumed(trained: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained, tmp_path / "copy")
+    with pytest.raises(SpanLabError, match="belongs to a run with another config; resume with the config of that run"):
+        train(config(steps=13), out=folder, resume=True, progress=False)
+    state = folder / "tiny.state.pt"
+    whole = torch.load(state, weights_only=True)
+    without = {name: tensor for name, tensor in whole["network"].items() if name != min(whole["network"])}
+    torch.save({**whole, "network": without}, state)
+    with pytest.raises(SpanLabError, match=r"is damaged .*; move it away and train without --resume"):
+        train(config(), out=folder, resume=True, progress=False)
+    state.write_bytes((trained / "tiny.state.pt").read_bytes()[:-1000])
+    with pytest.raises(SpanLabError, match=r"tiny\.state\.pt"):
+        train(config(), out=folder, resume=True, progress=False)
+    assert (folder / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes(), "what was trained stays"
+
+
 def test_problems_of_a_run_are_sentences(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match="there is no training config at"):
         train_from_file(tmp_path / "none.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,15 @@ def test_intervals_hold_planted_differences(tmp_path: Path) -> None:
         found = from_people(data(tmp_path, *crowd, network), "vsr")["network:test"]
         held += found.low <= -0.2 <= found.high
     assert 90 <= held <= 100
+
+
+def test_a_network_that_is_as_right_as_people_is_not_distinguishable_from_them(tmp_path: Path) -> None:
+    crowd = people(0.6, many=6, lengths=(3,), repetitions=8)
+    alike = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.6, lengths=(3,), repetitions=16, seed=9)), "vsr")["network:test"]
+    assert alike.low < 0 < alike.high
+    said = told(alike)
+    assert said.startswith("; not distinguishable from people (n = 6) over the same list length and serial position (difference ")
+    assert not re.search("points (above|below)|as many as", said)
 
 
 def test_sentences_of_differences_are_true(tmp_path: Path) -> None:

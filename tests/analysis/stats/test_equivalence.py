@@ -17,7 +17,7 @@ from spanlab.analysis.means.contrasts import contrast
 from spanlab.analysis.report.page import Options, compare
 from spanlab.analysis.stats.equivalence import alike, bayes_factor, equivalence, reliability, spearman_brown
 from spanlab.analysis.stats.likeness import likeness
-from spanlab.analysis.stats.margins import Margin, bayes_factor_of, bayes_in_words, read_margins
+from spanlab.analysis.stats.margins import Margin, bayes_factor_of, bayes_in_words, read_margins, verdict_in_words
 from spanlab.core.errors import SpanLabError
 
 
@@ -53,6 +53,13 @@ def test_equivalence_is_two_one_sided_tests() -> None:
     assert (found.verdict == "within the margin") == (found.low > -0.06 and found.high < 0.06)
     assert equivalence(0.5, 0.05, 20, 0.1).verdict == "beyond the margin"
     assert equivalence(0.05, 0.1, 20, 0.1).verdict == "undecided"
+    for value, apart, from_0 in (
+        (0.0, "alike within 6 points", "within 6 points of 0"),
+        (0.05, "undecided whether alike within 6 points", "undecided whether within 6 points of 0"),
+        (0.2, "further apart than 6 points", "further than 6 points from 0"),
+    ):
+        judged = equivalence(value, 0.02, 29, 0.06)
+        assert (verdict_in_words(judged, Margin(6, "points")), verdict_in_words(judged, Margin(6, "points"), from_0=True)) == (apart, from_0)
     with pytest.raises(SpanLabError, match="without one there is no verdict"):
         equivalence(0.0, 0.1, 20, 0.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,10 +187,20 @@ def test_random_effects_are_there_when_they_can_be_told(fitted: Mixed) -> None:
     assert fitted.cells.formula.startswith("correct ~ agent * list_length + (1 | participant)")
     assert "item" in fitted.cells.components
     assert "trial as taken" in fitted.cells.components
+    assert not [note for note in fitted.notes if re.search("People.* alone|Too few", note)]
+
+
+def test_where_nothing_can_vary_the_results_hold_for_these_alone() -> None:
     alone = model(responses(lambda *_: 0.6, agent="one", lengths=(1,), repetitions=40))
     assert alone.cells.components == ()
-    assert any("Too few items" in note for note in alone.notes)
-    assert any("hold for this one alone" in note for note in alone.notes)
+    assert "Too few items were answered more than once for a random effect of items: the results hold for these items." in alone.notes
+    assert "one: no participants to vary, so the results hold for this one alone." in alone.notes
+    two = model(*(responses(lambda *_: 0.6, agent=name, lengths=(1,), repetitions=40, seed=seed) for seed, name in enumerate("ab")), by="")
+    assert "a and b: no participants to vary, so the results hold for these ones alone." in two.notes
+    unnumbered = model(responses(lambda *_: 0.5).assign(trial=None, trial_id=None))
+    assert any(note.startswith("Too few trials, or trials that cannot be distinguished") for note in unnumbered.notes)
+    again = model(*(responses(lambda *_: 0.6, agent="net", lengths=(1,), repetitions=40, seed=3).assign(session=name) for name in "st"))
+    assert any("answered 40 items more than once. If it answers the same every time, its intervals are too narrow." in note for note in again.notes)
 
 
 EDGE = {
