@@ -35,7 +35,7 @@ VERDICTS = (
         says_no_when="every answer is the same: then the fits are shown. One answer more, less or other turns it round",
         tests=(
             "extensions/fitting/tests/test_saved.py::test_a_section_does_not_show_fits_of_other_answers",
-            "extensions/fitting/tests/test_saved.py::test_a_hash_knows_every_answer",
+            "extensions/fitting/tests/test_saved.py::test_fits_of_the_same_answers_are_shown",
         ),
     ),
 )

@@ -118,5 +118,5 @@ def above_blind(items: pd.DataFrame) -> tuple[bool, str]:
         log_p = float(np.log(np.clip(trials["blind"] / trials["right"], 1e-300, 1)).sum())
         p, needed = math.exp(log_p), n * math.log(LEVEL) / log_p
     else:
-        p, needed = float(stats.t.sf(mean / error, n - 1)), n * (stats.norm.isf(LEVEL) * error / mean) ** 2
+        p, needed = float(stats.t.sf(mean / error, n - 1)), n * (float(stats.norm.isf(LEVEL)) * error / mean) ** 2
     return p < LEVEL, said if p < LEVEL else f"{said}; {enough(needed)}"

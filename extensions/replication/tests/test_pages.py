@@ -111,7 +111,7 @@ def test_every_score_has_a_margin_that_follows_from_the_printed_values() -> None
         assert margin == pytest.approx(printed[key], abs=6e-5)
 
 
-def answered(right: Sequence[bool], blind: float = 0.2) -> pd.DataFrame:
+def answered(right: Sequence[bool] | np.ndarray, blind: float = 0.2) -> pd.DataFrame:
     """Items of a network, one in each trial."""
     return pd.DataFrame({"paradigm": "smu", "session": "s", "unit_trial": np.arange(len(right)), "correct": right, "blind": blind, "chance": 1 / 9})
 

@@ -218,6 +218,7 @@ def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
 def test_what_another_language_needs_is_told(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("check", "--language", "de")[:2] == (0, "'de' lacks nothing: SpanLab's own sentences, and the texts of 33 paradigms\n")
     complaints = complaint(*run("check", "--language", "fr"))
+    assert "'fr' lacks:" in complaints
     assert "there is no file core/locale/fr.yaml; core/locale/en.yaml has what it needs" in complaints
     assert "vsr: there are no instructions" in complaints
     assert "cd: the timeline has texts or answers without a translation: same, different (translations)" in complaints
