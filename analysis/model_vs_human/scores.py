@@ -63,8 +63,8 @@ VERDICTS = (
         "participants, sessions or trials: a star says that it is another, not which is larger",
         says_no_when="p is .01 or more, as for a guesser; without spread or units there is no test",
         tests=(
-            "tests/analysis/test_scores.py::test_the_test_is_a_t_test_against_guessing",
-            "tests/analysis/test_scores.py::test_who_knows_has_a_star_and_who_guesses_has_none",
+            "tests/analysis/test_scores.py::test_who_knows_has_a_star",
+            "tests/analysis/test_scores.py::test_who_guesses_has_no_star",
         ),
     ),
 )

@@ -44,7 +44,7 @@ VERDICTS = (
         name="a card is what its record says",
         says=("… is what … says: every number was computed again", "… is not what … says"),
         rests_on="every number, word and hash of the card, computed again from the sessions and their events",
-        says_no_when="one of them differs, a session is missing, or a table says otherwise than its events",
+        says_no_when="one of them differs, a session is missing, or a table calls an answer right, or given, otherwise than its events",
         tests=(
             "extensions/benchmark/tests/test_benchmark.py::test_a_card_is_computed_again_from_its_record",
             "extensions/benchmark/tests/test_benchmark.py::test_a_changed_number_and_a_changed_record_are_found",

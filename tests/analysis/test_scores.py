@@ -454,10 +454,13 @@ def starred(share: float, trials: int) -> dict[str, bool]:
     return {row["score"]: str(row["net"]).endswith("*") for row in layout(found.assign(agent="net"), published=False).to_dict("records")}
 
 
-def test_who_knows_has_a_star_and_who_guesses_has_none() -> None:
-    assert starred(0.9, 20) == {"A_setsize": False, "B_setsize": True}, "a flat curve above guessing"
-    assert starred(0.6, 40)["B_setsize"] is False, "p is .012"
+def test_who_guesses_has_no_star() -> None:
     assert starred(0.5, 20) == {"A_setsize": False, "B_setsize": False}
+    assert starred(0.6, 40)["B_setsize"] is False, "p is .012"
+
+
+def test_who_knows_has_a_star() -> None:
+    assert starred(0.9, 20) == {"A_setsize": False, "B_setsize": True}, "a flat curve above guessing"
     slope = scores(fixed({(1,): 20, (2,): 14, (3,): 8, (4,): 2}, ("set_size",), "smu", trials=20).assign(chance=0.5))
     assert "*" in str(layout(slope, published=False).set_index("score").loc["A_setsize"].iloc[-1])
 
