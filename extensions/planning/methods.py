@@ -16,6 +16,8 @@ from spanlab.analysis.stats import PRIOR, Margin, sort_cells
 from spanlab.core import PARTICIPANT, __version__, as_object, kind_named
 from spanlab.sessions.record import browser_of
 
+from .chat_methods import ChatSession, chat_sentences, prompts_appendix
+
 #: Methods that are named in the text, and what to cite for them.
 REFERENCES: Mapping[str, str] = {
     "Bamber, 1975": "Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver operating characteristic graph. Journal of "
@@ -45,21 +47,11 @@ REFERENCES: Mapping[str, str] = {
     "Wilson, 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical "
     "Association, 22, 209–212.",
 }
-#: Settings of agents that a paper tells, and what they are called there; others are in the record.
+#: Settings of agents that a paper tells, and what they are called there; others are in the record. Those of chat models have sentences of their own.
 _SETTINGS: Mapping[str, str] = {
     "model": "model",
     "provider": "provider",
     "endpoint": "endpoint",
-    "temperature": "temperature",
-    "top_p": "top-p",
-    "max_tokens": "maximal tokens of a reply",
-    "seed": "seed",
-    "reasoning_effort": "reasoning effort",
-    "view": "view",
-    "conversation": "conversation",
-    "conversation_window": "trials kept in the conversation",
-    "examples": "worked examples",
-    "extraction": "reading of answers",
     "reading": "reading of answers",
     "checkpoint": "checkpoint",
     "sha256": "SHA-256 of the checkpoint",
@@ -86,12 +78,14 @@ def methods(data: Data, heads: Sequence[Head], margins: Sequence[Margin] = (), b
     for name in names:
         task_heads = [head for head in heads if head.session.get("paradigm") == name]
         text += [f"## {data.titles[name]}", "", *_task(name, task_heads, [facts for facts in data.sessions if facts.paradigm == name]), ""]
-    models = _models(data, heads)
+    chats = [ChatSession.of(head.folder, head.session) for head in heads if _asked(head)]
+    models = _models(data, heads, chats)
     text += ["## Models", "", *models, ""] if models else []
     text += ["## Exclusions", "", *_exclusions(data, also), "", "## Scores and tests", "", *scores_and_tests(_effects(data), margins), ""]
     text += [_model(data, name, by) for name in names]
     text += ["", "## Software", "", *_software(heads)]
     text += ["", "## References", "", *(f"* {one}" for one in _references(heads, "\n".join(text)))]
+    text += prompts_appendix(chats)
     return "\n".join(text) + "\n"
 
 
@@ -238,26 +232,38 @@ def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[
     return [text + GAP.format(unknown)]
 
 
-def _models(data: Data, heads: Sequence[Head]) -> list[str]:
+def _asked(head: Head) -> bool:
+    """Whether SpanLab asked a chat model in this session, and knows what it sent."""
+    return kind_named(str(head.session.get("agent_kind"))).converses and "published" not in head.session
+
+
+def _models(data: Data, heads: Sequence[Head], chats: Sequence[ChatSession]) -> list[str]:
     """Machines, with their settings."""
     lines: dict[str, None] = {}
     for head in heads:
         session = head.session
         kind = kind_named(str(session.get("agent_kind")))
-        if kind.role == "person":
+        if kind.role == "person" or _asked(head):
             continue
-        settings = session.get("agent_settings")
-        settings = settings if isinstance(settings, Mapping) else {}
-        values = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
-        text = f"* `{session.get('agent')}` ({kind.label or kind.name})" + (f": {', '.join(values)}" if values else "")
-        text += f"; settings hash {session.get('agent_settings_hash')}"
+        text = _machine(session, kind.label or kind.name)
         if session.get("label"):
             text += f". **{session['label']}**"
         handed = ". It was given the correct answers" if session.get("oracle") else ""
         lines[f"{text}{handed}{': a yardstick, in no test.' if handed else '. A yardstick, in no test.' if kind.yardstick else '.'}"] = None
-    chats = [head for head in heads if kind_named(str(head.session.get("agent_kind"))).converses]
+    groups: dict[str, list[ChatSession]] = {}
+    for chat in chats:
+        groups.setdefault(_machine(chat.info, "chat model"), []).append(chat)
+    asked = [f"{machine}. {' '.join(chat_sentences(sessions))}" for machine, sessions in groups.items()]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)
-    return [*lines, *([f"Of the chat models' trials {failed:,} could not be had."] if chats and failed else [])]
+    return [*lines, *asked, *([f"Of the chat models' trials {failed:,} could not be had."] if chats and failed else [])]
+
+
+def _machine(session: Mapping[str, Any], kind: str) -> str:
+    """A machine, and the settings of it that every kind has."""
+    settings = as_object(session.get("agent_settings"))
+    values = [f"{words} {_plain(settings[key])}" for key, words in _SETTINGS.items() if settings.get(key) not in (None, "", [], {})]
+    text = f"* `{session.get('agent')}` ({kind})" + (f": {', '.join(values)}" if values else "")
+    return f"{text}; settings hash {session.get('agent_settings_hash')}"
 
 
 def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
