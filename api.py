@@ -72,6 +72,7 @@ def replay(
     like: PathLike | None = None,
     trials_from: PathLike | None = None,
     paired_with: PathLike | None = None,
+    fresh: bool = False,
     data: PathLike = "data",
     chat: Mapping[str, Any] | None = None,
     care: Mapping[str, Any] | None = None,
@@ -101,6 +102,7 @@ def replay(
     like : exactly the trials of this session
     trials_from : the trials of this file
     paired_with : the blocks of this session, or of this paradigm with the same seed
+    fresh : with ``like`` or ``trials_from``, new trials with the same levels
     data : folder for sessions
     chat, care : settings of chat agents, and how their servers are treated, by name (``care={"max_cost": 2.5}``)
     price : what a million tokens cost, read and written
@@ -141,6 +143,7 @@ def replay(
         like=None if like is None else Path(like),
         trials_from=None if trials_from is None else Path(trials_from),
         paired_with=paired_with,
+        fresh=fresh,
     )
     watcher = Watcher(say or say_on_stderr)
     if isinstance(agent, str):

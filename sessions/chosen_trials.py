@@ -9,9 +9,14 @@ from typing import Any
 
 from ..core.errors import SpanLabError
 from ..paradigms import Generator, Paradigm, PlannedTrial, load_paradigm, plan_session, resolve_levels
+from ..paradigms.identity import trial_seed
+from .before_trials import list_of
 from .beginning import Request
 from .record.reader import seed_independent
 from .session import same_trials
+
+#: So often another seed is tried for a trial whose list is one of those that it is to differ from.
+_TRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,37 @@ def trials_of_file(file: Path, paradigm: str | None = None, seed: int = 1, trial
     return ChosenTrials(opened.paradigm, plan_given(opened, seed, trials), seed, header.generator, "", paradigm or header.paradigm, extra=extra)
 
 
+def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
+    """Plan new trials with the levels of others, in the same order, and with no list that they have.
+
+    Parameters
+    ----------
+    known : trials of another session or of a file, which somebody may have seen before
+    seed : of the new ones
+
+    Raises
+    ------
+    SpanLabError
+        when there are too few different lists.
+    """
+    paradigm, generator = known.paradigm, known.generator
+    if any(planned.varies for planned in known.plan):
+        raise SpanLabError("--fresh makes new trials with the levels of others, and in adaptive sessions levels follow from answers: leave it out")
+    lists = {list_of(planned.compile(paradigm, generator)) for planned in known.plan}
+
+    def fresh(index: int, planned: PlannedTrial) -> PlannedTrial:
+        for attempt in range(_TRIES):
+            at = trial_seed("replacement", seed, index * _TRIES + attempt)
+            candidate = PlannedTrial(planned.block, planned.trial, planned.levels, at, interval_ms=planned.interval_ms)
+            if list_of(candidate.compile(paradigm, generator)) not in lists:
+                return candidate
+        raise SpanLabError(f"{paradigm.name} has too few different lists at {dict(planned.levels)} to make trials that nobody has seen")
+
+    plan = [fresh(index, planned) for index, planned in enumerate(known.plan)]
+    source = known.extra.get("trials_from", {"session": known.like})
+    return ChosenTrials(paradigm, plan, seed, generator, known.design, known.source, extra={"fresh_of": source})
+
+
 def pair_trials(
     variant: str,
     other: str | Path,
@@ -190,8 +226,13 @@ def choose_trials(
     like: Path | None = None,
     trials_from: Path | None = None,
     paired_with: str | Path | None = None,
+    fresh: bool = False,
 ) -> ChosenTrials:
     """Choose the trials of a machine's session from the options that were given; an option that was not given is None.
+
+    Parameters
+    ----------
+    fresh : new trials with the levels of those of ``like`` or ``trials_from``
 
     Raises
     ------
@@ -200,6 +241,11 @@ def choose_trials(
     """
     if paired_with is not None and (like is not None or trials_from is not None):
         raise SpanLabError("--paired-with makes trials of its own: leave out --like and --trials-from")
+    if fresh:
+        if like is None and trials_from is None:
+            raise SpanLabError("--fresh makes new trials with the levels of known ones: name these with --like SESSION or --trials-from FILE")
+        chosen = choose_trials(paradigm, seed=seed, levels=levels, trials=trials, design=design, generator=generator, like=like, trials_from=trials_from)
+        return fresh_trials(chosen, 1 if seed is None else seed)
     if like is not None:
         if levels or trials is not None or design is not None or trials_from is not None:
             raise SpanLabError("--like takes exactly the trials of that session: leave out --set, --trials, --trials-from and --design")

@@ -18,6 +18,7 @@ from ...core.errors import SpanLabError
 from ...paradigms import ResponseKind
 from ...stimuli import Stimulus
 from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook, Sentences, SettingRules, TrialContext
+from .between import check_lists, has_anything_between
 from .choices import Follower
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
@@ -122,6 +123,7 @@ class ChatAgent(ConcurrentAgent):
             "conversation=session": settings.conversation == "session",
             f"likelihoods={settings.likelihoods}": settings.likelihoods != "none",
             "conversation_header": bool(settings.conversation_header),
+            "notepad, retention_load and interference": has_anything_between(settings),
         }
         if refused := [name for name, given in together.items() if given]:
             raise SpanLabError(
@@ -131,16 +133,18 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def check_session(self, outlook: Outlook) -> None:
-        """Make sure, before a session, that its trials can go in a batch, where they are to.
+        """Make sure, before a session, that something can come between list and questions, and that its trials can go in a batch, where they are to.
 
         Raises
         ------
         SpanLabError
             when they cannot.
         """
+        paradigm = outlook.paradigm
+        if has_anything_between(self._settings):
+            check_lists([*outlook.trials, *outlook.practice], paradigm)
         if self._request_limits.batch is None:
             return
-        paradigm = outlook.paradigm
         if outlook.adaptive:
             raise SpanLabError(
                 f"in an adaptive session of {paradigm} each trial depends on the answers before it, so none can go in a batch: leave out --batch"
@@ -311,6 +315,8 @@ class ChatAgent(ConcurrentAgent):
                 "how does the server say how probable an answer is? Give --chat likelihoods=prompt (vLLM), likelihoods=echo (a completion endpoint that "
                 "repeats what it was sent, such as that of llama-cpp-python or vLLM), or likelihoods=top (the likeliest first tokens, which leaves gaps)"
             )
+        if has_anything_between(self._settings):
+            raise SpanLabError("notepad, retention_load and interference are not part of what somebody else has answered: leave them out")
         conversation = Conversation(context, self._settings, self._model, uuid.uuid4().hex, before)
         scoring = Scoring(self._scorer, PaidReplies(ask or self._client.ask, scores=True), read=ask is None) if scored else None
         return Follower(conversation, self._settings, scoring, self._request_limits.fail_on_error)

@@ -22,8 +22,8 @@ from .settings import ChatSettings
 class Conversation:
     """One conversation: one trial, and whatever came before it in the same conversation.
 
-    It only ever grows: a message that was sent once is sent again as it was. What is shown between two replies is gathered, and becomes messages when a reply
-    is wanted.
+    It only ever grows: a message that was sent once is sent again as it was, unless the model's notes take the place of all of them. What is shown between two
+    replies is gathered, and becomes messages when a reply is wanted.
 
     Parameters
     ----------
@@ -95,6 +95,17 @@ class Conversation:
             self._say(self._settings.instructions_as, tuple(map(Text, texts)))
         else:
             self._lead(texts)
+
+    def lead(self, sentence: str) -> None:
+        """Say something before what is shown next."""
+        self._lead((sentence,))
+
+    def forget_all_but(self, notes: str) -> None:
+        """Begin anew with the instructions, and with the model's own notes in place of all that it was shown."""
+        self._messages, self._chain = [], self._start
+        self._waiting.clear()
+        self._instruct(self._instruction_texts)
+        self._lead((f"Your notes:\n{notes if notes.strip() else self._settings.empty_reply}",))
 
     def _lead(self, sentences: Sequence[str]) -> None:
         """Say something of ours before what is shown next."""
@@ -204,6 +215,11 @@ class Conversation:
             for part in message:
                 if isinstance(part, Picture):
                     part.file()
+
+    @property
+    def seed(self) -> int:
+        """Of the agent's own randomness in this trial."""
+        return self._seed
 
     def request(self, options: Mapping[str, Any]) -> Request:
         """The conversation so far as a request: whatever was shown and asked is part of it from now on.

@@ -12,12 +12,13 @@ from typing_extensions import override
 from ...paradigms import Ask, Percept, ResponseKind, Truth
 from ..base import Episode, Journal, Response
 from ..interruptions import Unobtainable
+from .between import load_text, sums
 from .conversation import Conversation, remembered
 from .likelihoods import Likelihoods, Scorer
 from .memory import Past
 from .messages import Reply, Request
 from .reading.constrained import response_format
-from .reading.extraction import Reading, read_reply
+from .reading.extraction import Reading, read_reply, split_reasoning
 from .reading.judge import Judge
 from .reading.logprobs import answer_logprobs, answer_probabilities
 from .settings import ChatSettings
@@ -95,6 +96,7 @@ class ChatEpisode(Episode):
         self._keep = keep
         self._scoring = scoring
         self._likelihoods: dict[str, Any] = {}
+        self._noted: dict[str, Any] = {}
         self._conversation = conversation
         self._judge = judge
         self._judged = None if judge is None else judge.paid()
@@ -125,8 +127,40 @@ class ChatEpisode(Episode):
         """
         if not percept.model_step:
             return None
+        if percept.ask is not None and not self._asked:
+            await self._come_between()
         self._conversation.show(percept)
         return None if percept.ask is None else await self._answer(percept.ask)
+
+    async def _come_between(self) -> None:
+        """Do what the settings have between the list and the first question."""
+        conversation, settings = self._conversation, self._settings
+        if settings.notepad:
+            conversation.lead(settings.notepad_text)
+            notes, self._noted = await self._unscored()
+            conversation.forget_all_but(notes)
+            self._replies.begins_anew()
+        if settings.retention_load:
+            conversation.lead(load_text(settings.retention_load, conversation.seed))
+        for sum_to_do in sums(settings.interference, conversation.seed):
+            conversation.lead(sum_to_do)
+            conversation.hear((await self._unscored())[0])
+
+    async def _unscored(self) -> tuple[str, dict[str, Any]]:
+        """What the model says to what is no question of the trial, without its reasoning; and as notes on the next answer, with whether it was cut off."""
+        if self._settings.view != "words":
+            await asyncio.to_thread(self._conversation.draw)
+        reply = await self._replied(self._request(self._settings.sampling()))
+        said = split_reasoning(reply, self._settings)[1]
+        return said, {"notepad": said, **({"notepad_cut_off": True} if reply.finish_reason == "length" else {})}
+
+    def _request(self, options: dict[str, Any]) -> Request:
+        """The next request; of a session that goes on, in the words in which it was sent."""
+        request = self._conversation.request(options)
+        if (sent := self._replies.kept_for_other_words(request)) and self._conversation.as_sent(sent):
+            self._replies.goes_on_with("as they were sent")
+            request = self._conversation.request(options)
+        return request
 
     @override
     def finish(self) -> None:
@@ -148,6 +182,7 @@ class ChatEpisode(Episode):
             self._conversation.ask_again(ask.kind, asked)
             attempts.append(await self._attempt(ask.kind))
         last = attempts[-1]
+        noted, self._noted = self._noted, {}
         return Response(
             value=last.reading.value,
             raw=last.reply.content,
@@ -156,6 +191,7 @@ class ChatEpisode(Episode):
                 **_account(attempts),
                 **self._probabilities(ask.kind, last.reply),
                 **self._likelihoods,
+                **noted,
                 **({"warm_up": True} if self._asked <= self._settings.warm_up else {}),
             },
         )
@@ -165,10 +201,7 @@ class ChatEpisode(Episode):
         settings, replaying = self._settings, self._replies.replaying
         if settings.view != "words":
             await asyncio.to_thread(self._conversation.draw)  # other conversations, and their clocks, go on
-        request = self._conversation.request(_options(kind, settings))
-        if (sent := self._replies.kept_for_other_words(request)) and self._conversation.as_sent(sent):
-            self._replies.goes_on_with("as they were sent")
-            request = self._conversation.request(_options(kind, settings))
+        request = self._request(_options(kind, settings))
         if first and self._scoring is not None:
             found = await self._scoring.score(kind, request, self._asked, self._bearable)
             self._likelihoods = {} if found is None else found.to_record(kind)

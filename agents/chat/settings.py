@@ -231,6 +231,25 @@ class ChatSettings(BaseModel):
     examples_text: str = Field(default="Some examples with the right answers come first.", description="sentence before the examples; may be empty")
     trial_text: str = Field(default="A new trial begins.", description="sentence before a trial that is not the first of its conversation; may be empty")
 
+    notepad: bool = Field(
+        default=False,
+        description="whether the model writes notes before the first question of a trial; what it was shown is then dropped, and only its notes are sent again",
+    )
+    notepad_text: str = Field(
+        default="Write down now whatever you need for the questions that follow. You will not see the displays again, only your notes.",
+        min_length=1,
+        description="with notepad: the words that ask for notes",
+    )
+    retention_load: int = Field(
+        default=0,
+        ge=0,
+        le=200_000,
+        description="length of a text of no use for the task, in tokens (about), between the list and the first question of a trial",
+    )
+    interference: int = Field(
+        default=0, ge=0, le=100, description="number of sums to do, one a turn, between the list and the first question of a trial; they are not scored"
+    )
+
     repeat: int = Field(default=1, ge=1, description="number of this repetition of the same trials; keeps their replies apart in a cache")
     conversation_header: str | None = Field(
         default=None, description="name of a request header that identifies the conversation, for servers that remember conversations"
@@ -295,6 +314,10 @@ class ChatSettings(BaseModel):
             raise ValueError("template is no chat template: it has no gaps ({{ ... }}); a file of one has a name that ends in .jinja")
         if fault := fault_of_body(self.extra_body, type(self).model_fields) or fault_of_headers(self.extra_headers):
             raise ValueError(fault)
+        if (self.notepad or self.retention_load or self.interference) and self.turn:
+            raise ValueError("turn puts all that is sent into words of yours: leave out notepad, retention_load and interference")
+        if self.notepad and (self.conversation == "session" or self.practice != "none" or self.examples):
+            raise ValueError("with notepad a conversation begins anew at each question's notes: set conversation to trial, practice to none and examples to 0")
         if self.conversation_window is not None and self.conversation == "trial":
             raise ValueError("conversation_window needs conversation=session: it is the number of earlier trials of a session that are sent again")
         return self

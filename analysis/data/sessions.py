@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -89,6 +89,7 @@ class SessionFacts:
     failed : trials that failed (chat models), which are in no table: how many, by reason
     changing : whether instructions change with the conditions, so that those here are only the first trial's
     protocol : what practice and memory somebody had, for people and chat models; empty for others
+    context : what prompt a chat model had, and whether the list was still in its context when it was asked; empty for others
     browser : where it was taken at a page in one; empty for all others
     former : which network took it, where the recorded name stands for another one now; empty for all others
     conduct : how it went, as its events tell; of what has none, nothing went wrong
@@ -115,6 +116,7 @@ class SessionFacts:
     failed: Mapping[str, int] = field(default_factory=dict)
     changing: bool = False
     protocol: str = ""
+    context: str = ""
     browser: str = ""
     former: str = ""
     conduct: Conduct = field(default_factory=Conduct)
@@ -260,6 +262,8 @@ def _shared_levels(session: Mapping[str, Any]) -> str:
 
 #: memory of earlier trials in words: of people, and of chat models that have as much of it
 ONE_SITTING, WHOLE_BLOCK = "one sitting", "one conversation for each block"
+#: What a chat model has when it is asked, unless its own notes took the place of what it was shown.
+READABLE = "the list still in its context"
 #: What a damaged file may raise; it must not hide the other sessions.
 DAMAGE = (SpanLabError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)
 
@@ -393,6 +397,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         failed=failed if failed is not None else dict((session.get("account") or {}).get("failed") or {}),
         changing="{=" in written and several,
         protocol=_protocol(session),
+        context=_context(session),
         browser=str(browser_of(session) or ""),
         former=former_network(as_object(session.get("agent_settings"))),
     )
@@ -412,6 +417,24 @@ def _protocol(session: Mapping[str, Any]) -> str:
     window, whole = settings.get("conversation_window"), settings.get("conversation") == "session"
     memory = "a conversation of its own for each trial" if not whole else WHOLE_BLOCK + (f", of {window + 1} trials" if window else "")
     return f"{practice}{shown} and {memory}"
+
+
+def _context(session: Mapping[str, Any]) -> str:
+    """Return what prompt a chat model had, what came between list and question, whether it could still read the list then, and where its trials come from."""
+    if not kind_named(str(session.get("agent_kind") or "")).converses:
+        return ""
+    settings = as_object(session.get("agent_settings"))
+    preset = f"the preset {settings['preset']}" if settings.get("preset") else ""
+    prompt = preset or ("instructions in other words" if settings.get("instructions") else "the paradigm's instructions")
+    turns = ", one display a turn" if settings.get("delivery") == "acknowledged" else ""
+    there = "nothing but its own notes of the list" if settings.get("notepad") else READABLE
+    load, count = settings.get("retention_load") or 0, settings.get("interference") or 0
+    filled = [*([f"a text of about {load:,} tokens"] if load else []), *([f"{count} sum{'s' * (count != 1)}"] if count else [])]
+    after = f", after {' and '.join(filled)}" if filled else ""
+    plan = session.get("plan")
+    draws = isinstance(plan, list) and any(isinstance(trial, Mapping) and trial.get("draws") is not None for trial in cast("list[Any]", plan))
+    source = "; its trials come from a file, and may be in its training data if they were published" if draws else ""
+    return f"{prompt}{turns}, and when it was asked {there}{after}{source}"
 
 
 def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:

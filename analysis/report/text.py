@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
 from ..data.scoring import Scored, plural
-from ..data.sessions import ONE_SITTING, WHOLE_BLOCK, SessionFacts, SpanFacts
+from ..data.sessions import ONE_SITTING, READABLE, WHOLE_BLOCK, SessionFacts, SpanFacts
 from ..data.style import GROUP_MEANS, listed, of_kinds, same_trials, title_of
 from ..data.unread import bounds_in_words
 from ..effects.evidence import guessing_notes, tally
@@ -207,7 +207,8 @@ def like_for_like(
     there = [facts for facts in sessions if facts.paradigm == paradigm and facts.name in set(items["session"])]
     notes = [*_on_trials(scored, paradigm, items), *_on_answerers(overall)]
     notes += [Remark(f"Session {facts.name} is a pilot.", warning=True) for facts in there if facts.pilot]
-    notes += _protocols(there, dict(zip(items["session"].astype(str), items["agent"].astype(str), strict=True)))
+    names = dict(zip(items["session"].astype(str), items["agent"].astype(str), strict=True))
+    notes += [*_protocols(there, names), *_contexts(there, names)]
     software = sorted({facts.software for facts in there if facts.software})
     if len(software) > 1:
         notes.append(Remark(f"The sessions were recorded with different versions of SpanLab ({listed(software)}).", warning=True))
@@ -283,16 +284,30 @@ def protocols_of(sessions: Sequence[SessionFacts], names: Mapping[str, str] | No
     ----------
     names : of agents in figures by session, for models whose settings have no name
     """
-    there = [facts for facts in sessions if facts.protocol]
-    several = {agent for agent, count in Counter(agent for agent, _ in {(facts.agent, facts.protocol) for facts in there}).items() if count > 1}
+    return _had([(facts, facts.protocol) for facts in sessions if facts.protocol], names)
+
+
+def _had(conditions: Sequence[tuple[SessionFacts, str]], names: Mapping[str, str] | None) -> dict[str, list[str]]:
+    """By condition, in words, who had it."""
+    several = {agent for agent, count in Counter(agent for agent, _ in {(facts.agent, words) for facts, words in conditions}).items() if count > 1}
     found: dict[str, set[str]] = {}
-    for facts in there:
+    for facts, words in conditions:
         label = _REPEAT.sub("", facts.label)
         alone = (names or {}).get(facts.name, facts.agent) if not facts.label else facts.agent
         model = facts.agent if facts.agent not in several else f"{facts.agent} ({label})" if label else alone
-        name = "people" if facts.kind == PARTICIPANT.name else model
-        found.setdefault(facts.protocol, set()).add(name)
-    return {protocol: sorted(found[protocol]) for protocol in sorted(found)}
+        found.setdefault(words, set()).add("people" if facts.kind == PARTICIPANT.name else model)
+    return {words: sorted(found[words]) for words in sorted(found)}
+
+
+def _contexts(sessions: Sequence[SessionFacts], names: Mapping[str, str]) -> list[Remark]:
+    """Return what this comparison is where chat models take part: their prompt, and whether they could still read what people had to remember."""
+    contexts = _had([(facts, facts.context) for facts in sessions if facts.context], names)
+    if not contexts:
+        return []
+    had = "; ".join(f"{listed(who) if len(who) <= MOST_ANSWERERS else f'{len(who)} models'} had {words}" for words, who in contexts.items())
+    people = any(facts.kind == PARTICIPANT.name or facts.human for facts in sessions)
+    beside = " People had only their memory." if people else ""
+    return [Remark(f"What this comparison is: {had}.{beside}", warning=people and any(READABLE in words for words in contexts))]
 
 
 def _protocols(sessions: Sequence[SessionFacts], names: Mapping[str, str] | None = None) -> list[Remark]:

@@ -104,6 +104,10 @@ def replay(
     set_: SetOption = None,
     like: Annotated[Path | None, typer.Option("--like", help="take exactly the trials of this session", metavar="SESSION")] = None,
     trials_from: Annotated[Path | None, typer.Option("--trials-from", help="take the trials of this file (see spanlab import)", metavar="FILE")] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="with --like or --trials-from: new trials with the same levels, to find out whether a model knows those (contamination)"),
+    ] = False,
     paired_with: PairedOption = None,
     data: DataOption = DATA,
     design: DesignOption = None,
@@ -159,6 +163,7 @@ def replay(
         like=like,
         trials_from=trials_from,
         paired_with=paired_with,
+        fresh=fresh,
     )
     request = chosen.request(pilot)
     together = batch_given(batch_, no_wait)

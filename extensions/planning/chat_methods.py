@@ -90,6 +90,10 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "examples": "Before a trial {} worked examples were shown, with their right answers.",
     "examples_text": "Examples, where there were any, were introduced by {}.",
     "trial_text": "A trial that was not the first of its conversation was introduced by {}.",
+    "notepad": {"True": "Before the first question of a trial the model wrote notes; the list was then dropped, and only the notes were sent again."},
+    "notepad_text": "Notes, where there were any, were asked for by {}.",
+    "retention_load": "Between list and first question stood a text of about {} tokens that was of no use for the task.",
+    "interference": "Between list and first question the model did {} sums, one a turn, which were not scored.",
     "repeat": "This is repetition {} of the same trials.",
     "conversation_header": "The request header {} identified the conversation.",
     "label": "Remark on this agent: {}.",
@@ -137,6 +141,8 @@ def setting_sentences(settings: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each recorded setting that is not the default, and one for what was left to the server."""
     defaults = _defaults(settings)
     sentences = [_sentence(name, settings[name]) for name in SENTENCES if name in settings and not _same(settings[name], defaults.get(name))]
+    if not settings.get("notepad"):
+        sentences.append("When the model was asked, all that it had been shown in the trial was still in its context.")
     left = [words for name, words in _SERVERS.items() if name in settings and settings[name] is None]
     return [*sentences, *([f"Not set, so that the server's defaults held, which are not known: {listed(left)}."] if left else [])]
 

@@ -176,6 +176,7 @@ class SessionInfo(TypedDict):
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
     paired_with: NotRequired[Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]]
     trials_from: NotRequired[Annotated[dict[str, Any], Holds("imported trials: their file")]]
+    fresh_of: NotRequired[Annotated[dict[str, Any], Holds("the session or the file with whose levels its trials were made anew")]]
     published: NotRequired[Annotated[dict[str, Any], Holds("published results: their file")]]
     parts: NotRequired[Annotated[Parts, Holds("large sessions: how the table is stored")]]
     score_fields: NotRequired[

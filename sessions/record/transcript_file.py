@@ -30,7 +30,7 @@ class SentLine(TypedDict):
 
     trial: Annotated[TrialKey, Holds("of which trial; `0` before the first")]
     attempt: Annotated[int, Holds("at which attempt")]
-    ask: Annotated[int, Holds("about which question, from 1")]
+    ask: Annotated[int, Holds("about which question, from 1; 0 for notes and sums before the first one")]
     request: Annotated[str, Holds("identity of the request")]
     begun: NotRequired[Annotated[bool, Holds("that it leaves")]]
     gone: NotRequired[Annotated[bool, Holds("that all of it has left")]]
@@ -40,6 +40,7 @@ class SentLine(TypedDict):
     in_doubt: NotRequired[Annotated[bool, Holds("that it may not have reached the server")]]
     fault: NotRequired[Annotated[str, Holds("the kind of fault")]]
     scores: NotRequired[Annotated[bool, Holds("that it asks how probable answers are, and not for one")]]
+    anew: NotRequired[Annotated[bool, Holds("that the conversation began anew with it: notes of the model took the place of what was sent before")]]
 
 
 @with_config(OPEN)

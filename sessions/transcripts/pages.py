@@ -169,11 +169,15 @@ def _conversation(read: Transcript, talk: Talk) -> dict[str, Any]:
     what = heading(read, talk).split(" · ", 2)[2]
     scored = [turn for turn in talk.turns if turn.mark and not turn.warm_up]
     sent = list(itertools.accumulate(len(turn.added) for turn in talk.turns))
+    begins = list(itertools.accumulate(((count - len(turn.added)) * turn.anew for count, turn in zip(sent, talk.turns, strict=True)), max))
     raw = {
         "model": read.session.info["agent_settings"]["model"],
         "past": talk.past,
         "messages": [_raw(message) for turn in talk.turns for message in turn.added],
-        "requests": [{"messages": count, "options": turn.options} for count, turn in zip(sent, talk.turns, strict=True)],
+        "requests": [
+            {"messages": count, "options": turn.options, **({"first": first} if first else {})}
+            for count, first, turn in zip(sent, begins, talk.turns, strict=True)
+        ],
     }
     right, items = sum(turn.right for turn in scored), sum(turn.items for turn in scored)
     return {

@@ -73,6 +73,7 @@ class Turn:
     again : whether the question is put again after this reply, since it could not be read
     added : all messages that were new in the request, what the model sees of its own last reply among them
     options : what was sent beside the messages; None where that is not known
+    anew : whether the request held none of the messages before it, since the model's notes took their place
     """
 
     ask: int
@@ -89,6 +90,7 @@ class Turn:
     again: bool = False
     added: tuple[SentMessage, ...] = ()
     options: Mapping[str, Any] | None = None
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,5 +332,6 @@ def _turn(line: Mapping[str, Any], drawn: _Drawer, earlier: bool, following: Map
     sent = added[1:] if earlier and added and added[0].role == "assistant" else added
     after = following["sent"][0] if following is not None and following.get("sent") else None
     visible = "\n\n".join(part.get("text", "") for part in after["parts"]) if after is not None and after["role"] == "assistant" else None
-    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), visible, again=following is not None and bool(ask) and following.get("ask") == ask, added=added)
+    again = following is not None and bool(ask) and following.get("ask") == ask
+    turn = Turn(ask, sent, Reply.model_validate(line["reply"]), visible, again=again, added=added, anew=bool(line.get("anew")))
     return turn if turn.again or not 1 <= ask <= len(drawn.questions) else drawn.questions[ask - 1].judged(turn)

@@ -52,6 +52,7 @@ EXTENSIONS: dict[str, set[str]] = {
     "planning": set(),
     "replication": {"neural"},
     "rescoring": set(),
+    "contamination": set(),
     "wordings": set(),
     "standards": set(),
 }

@@ -105,7 +105,7 @@ TOKENS_PER_MESSAGE = 4
 PICTURE_TOKENS, TILE_TOKENS, TILE_PX = 85, 170, 512
 #: assumed: tokens of a second of sound; servers count from 10 to 32
 TOKENS_PER_SECOND = 32
-#: assumed: tokens of the reasons that a model is asked for
+#: assumed: tokens of the reasons that a model is asked for, and of its notes
 REASONING_TOKENS = 150
 #: of replies that give an answer, the share in which the rules find none, so that a judge is asked: 4 of the 254 in tests/replies/fresh_second.jsonl
 JUDGED_SHARE = 0.016
@@ -368,7 +368,8 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
         tokens, pictures = sent(request.messages, counter)
         count.prompt_tokens += tokens
         count.pictures += pictures
-        written = {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
+        noting = settings["notepad"] and request.messages[-1].parts[-1] == Text(settings["notepad_text"])
+        written = [reasons] if noting else {"none": [answer], "after": [answer, reasons], "before": [reasons, answer]}[settings["reasoning"]]
         count.completion_tokens += int(min(max(1, counter.count("\n".join(written))), longest))
         if judge is not None and kind is not None:  # what a judge gets to read is not a bare answer
             counts = counter_for(judge.model)

@@ -31,6 +31,7 @@ class PaidReplies:
         self._journal: Journal | None = None
         self._stored: list[Mapping[str, Any]] = []
         self._written = self._past = past
+        self._anew = False
 
     def attach(self, journal: Journal) -> None:
         """Keep every reply in ``journal``, and take those that it already holds first."""
@@ -53,6 +54,10 @@ class PaidReplies:
         if self._journal is not None:
             self._journal.note({"what": "conversation", "words": words})
 
+    def begins_anew(self) -> None:
+        """The next request does not hold the messages of those before it."""
+        self._written, self._anew = 0, True
+
     async def reply(self, request: Request, question: int) -> Reply:
         """The reply to a request.
 
@@ -70,7 +75,8 @@ class PaidReplies:
         if self._scores:  # the conversation is kept with the reply that it had
             new = tuple(message for message in request.messages[-1:] if message.role == "assistant")
         added = [message.stored() for message in new]
-        goes_on = {"past": self._past} if self._past and self._written == self._past else {}
+        goes_on = {"anew": True} if self._anew else {"past": self._past} if self._past and self._written == self._past else {}
+        self._anew = False
         self._written = 0 if self._judge else len(request.messages)
         if self._stored:
             stored = self._stored.pop(0)

@@ -49,6 +49,9 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "examples": (3, 1),
     "examples_text": ("", "Examples:"),
     "trial_text": ("", "Next."),
+    "notepad_text": ("Take notes.", "Write."),
+    "retention_load": (500, 2000),
+    "interference": (1, 5),
     "repeat": (2, 3),
     "conversation_header": ("X-Conversation", "X-Id"),
     "label": ("scripted server, not a model", "pilot"),
@@ -96,6 +99,13 @@ def test_sentences_of_ours_that_follow_from_other_settings_are_no_changes() -> N
     assert "Before the instructions stood" not in text_of(seen)
     assert "Reasons were asked for in these words" not in text_of(seen)
     assert "reason in writing before it answered" in text_of(seen)
+
+
+def test_a_list_that_can_still_be_read_is_said_to_be() -> None:
+    there = "all that it had been shown in the trial was still in its context"
+    assert there in text_of({})
+    assert there in text_of({"retention_load": 2000, "interference": 3})
+    assert there not in text_of({"notepad": True})
 
 
 def replies(*served: tuple[str | None, str | None]) -> list[dict[str, Any]]:

@@ -4,82 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from chat_trials import HERE
+from chat_sessions import steady, table, take, words
 from forged_truth import forge_sessions
 from paradigm_texts import ANSWERS
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint, EndpointError, RequestLimits
-from spanlab.agents.chat.messages import Reply, Request
-from spanlab.agents.chat.transport.faults import Departures
+from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import Paradigm, PlannedTrial, load_paradigm, plan_session
+from spanlab.paradigms import Paradigm, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
-from spanlab.sessions import COLUMNS, Runner, Session, begin, read_responses, read_session, reopen
 from spanlab.sessions import Request as Wanted
+from spanlab.sessions import begin, read_responses, read_session
 from spanlab.sessions.before_trials import UnseenTrials, list_of
 from spanlab.sessions.record.reader import read_events
 from spanlab.sessions.record.transcript_file import read_transcript
 from spanlab.sessions.transcripts.transcript import Transcript
 
 CD, NBACK, VSR = load_paradigm("cd"), load_paradigm("nback_verbal_feedback"), load_paradigm("vsr")
-LASTING = [column.name for column in COLUMNS if not column.measured and column.name != "session"]
-Say = Callable[[list[dict[str, Any]]], str]
-
-
-def words(message: Mapping[str, Any]) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else "\n\n".join(part["text"] for part in content if part["type"] == "text")
-
-
-def steady(*answers: str) -> Say:
-    """One of some answers, by how long the conversation is: the same request has the same reply."""
-    return lambda messages: answers[len(messages) // 2 % len(answers)]
-
-
-def take(
-    folder: Path, paradigm: Paradigm, plan: Sequence[PlannedTrial], say: Say, settings: Mapping[str, Any], seed: int = 4, stops: Sequence[int] = ()
-) -> tuple[Session, list[list[dict[str, Any]]]]:
-    """A session, and the conversation of each request that was answered. ``stops``: before the requests of these numbers the server refuses once."""
-    asked: list[list[dict[str, Any]]] = []
-    numbers, refused = itertools.count(1), set(stops)
-
-    async def ask(request: Request, departures: Departures | None = None, fresh: bool = False) -> Reply:
-        if departures is not None:
-            departures.leaves()
-            departures.gone()
-        if next(numbers) in refused:
-            raise EndpointError("pay first")
-        messages = [message.sent() for message in request.messages]
-        asked.append(messages)
-        return Reply(content=say(messages), latency_ms=1.0)
-
-    def agent() -> ChatAgent:
-        made = ChatAgent("m", ChatSettings.read(settings), HERE, RequestLimits(concurrency=1, max_retries=0))
-        made._client.ask = ask  # type: ignore[method-assign]
-        return made
-
-    taker = agent()
-    session = begin(folder, paradigm, taker, plan, Wanted(seed=seed))
-    for _ in stops:
-        with pytest.raises(SpanLabError, match="pay first"):
-            Runner(session, taker).run()
-        session, taker = reopen(session.folder), agent()
-    Runner(session, taker).run()
-    return session, asked
-
-
-def table(session: Session) -> pd.DataFrame:
-    read = read_responses(session.folder)
-    return read[[name for name in read.columns if name in LASTING]].sort_values(["practice", "trial"], kind="stable").reset_index(drop=True)
-
-
 FEW = plan_session(CD, seed=4, levels={"set_size": [2], "retention_steps": [6]}, trials=6, design=SessionDesign())
 
 
@@ -195,19 +141,28 @@ PROTOCOLS: list[dict[str, Any]] = [
     {"conversation": "session"},
     {"practice": "feedback", "conversation": "session", "conversation_window": 2, "examples": 1},
     {"practice": "feedback", "conversation": "session", "examples": 2, "view": "both", "image_px": 96, "vision_check": "off", "history": "extracted"},
+    {"notepad": True, "retention_load": 60, "interference": 2},
+    {"practice": "feedback", "conversation": "session", "retention_load": 60, "interference": 1},
 ]
 
 
 SPANS = ["digit_span", "corsi", "operation_span", "symmetry_span", "running_span", "sternberg", "delayed_match", "continuous_colour"]
 MANY = [
-    *itertools.product(["cd", "vsr", "sts", "cs", "nback_verbal", "sfr"], PROTOCOLS),
+    *itertools.product(["cd", "vsr", "sts", "cs", "nback_verbal", "sfr"], PROTOCOLS[:4]),
     *itertools.product([*SPANS, "answers"], PROTOCOLS[1:3]),
 ]
 
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("cd", PROTOCOLS[2]), ("vsr", PROTOCOLS[3]), ("answers", PROTOCOLS[2]), *(pytest.param(*one, marks=pytest.mark.slow) for one in MANY)],
+    [
+        ("cd", PROTOCOLS[2]),
+        ("vsr", PROTOCOLS[3]),
+        ("answers", PROTOCOLS[2]),
+        ("vsr", PROTOCOLS[4]),
+        ("cd", PROTOCOLS[5]),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in MANY),
+    ],
 )
 def test_no_request_depends_on_what_is_right_in_a_trial_that_is_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: dict[str, Any]

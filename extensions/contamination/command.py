@@ -1,0 +1,44 @@
+"""``spanlab contamination``: known trials against fresh ones. Part of the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spanlab.cli.commands import MarginOption
+from spanlab.core import SpanLabError
+
+if TYPE_CHECKING:
+    from .comparing import Contamination
+
+
+def contamination(
+    data: Annotated[list[Path], typer.Argument(help="sessions with known trials and with fresh ones, or folders of sessions", metavar="DATA...")],
+    margin: MarginOption = None,
+    accept_unread: Annotated[bool, typer.Option("--accept-unread", help="test also where many replies could not be read")] = False,
+) -> None:
+    """Test whether a model is better on known trials, such as published ones, than on fresh ones with the same levels (spanlab replay --fresh)."""
+    from spanlab.analysis.stats import read_margins
+
+    from .comparing import compared
+
+    margins = read_margins(margin or ())
+    if any(declared.unit != "points" for declared in margins):
+        raise SpanLabError("--margin is in points here, such as 5points: shares of right answers are compared")
+    rows, problems = compared(data, margins[0] if margins else None, accept_unread)
+    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+    for row in rows:
+        print(_in_words(row))
+
+
+def _in_words(row: Contamination) -> str:
+    unread = f"; unread {row.unread[0]:.0%} and {row.unread[1]:.0%}" if max(row.unread) > 0 else ""
+    shares = f"{row.paradigm}, {row.agent}: {row.known:.1%} right in {row.trials[0]} known trials, {row.fresh:.1%} in {row.trials[1]} fresh ones{unread}"
+    if not row.verdict:
+        return f"{shares}; not tested ({row.note})"
+    p = f"p = {row.p:.3f}" if row.p >= 0.001 else "p < .001"
+    interval = f"{100 * row.difference:+.1f} points [{100 * row.low:+.1f}, {100 * row.high:+.1f}], t({row.df:.1f}), {p}"
+    return f"{shares}; {interval}: {row.verdict}"
