@@ -26,7 +26,7 @@ BETTER, WORSE, NO_DIFFERENCE, ALIKE = "better on the known trials", "worse on th
 VERDICTS = (
     VerdictRule(
         name="known trials",
-        says=(BETTER, WORSE, NO_DIFFERENCE, "alike within …"),
+        says=("better on the known trials", "worse on the known trials", "no difference shown", "alike within …"),
         rests_on="the difference of the shares of right answers of known and fresh trials within their levels (Welch, Satterthwaite), p below 5 %; and two "
         "one-sided tests at 5 % where a margin was declared",
         says_no_when="p is 5 % or more; alike only if the 90 % interval lies within the margin; with fewer than 5 trials of a kind, more than 20 % unread "
@@ -216,7 +216,5 @@ def compared(paths: Sequence[Path], margin: Margin | None = None, accept_unread:
     data = load(paths, accept_unread=accept_unread)
     rows = contaminations(data, margin, accept_unread)
     if not rows:
-        raise SpanLabError(
-            "no agent took known trials (--like SESSION or --trials-from FILE) and, with the same settings, fresh ones (the same with --fresh)"
-        )
+        raise SpanLabError("no agent took known trials (--like SESSION or --trials-from FILE) and, with the same settings, fresh ones (the same with --fresh)")
     return rows, data.problems
