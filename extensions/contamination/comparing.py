@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -59,12 +59,12 @@ class Contamination:
     fresh: float
     trials: tuple[int, int]
     unread: tuple[float, float]
-    difference: float
-    low: float
-    high: float
-    p: float
-    df: float
-    verdict: str
+    difference: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+    df: float = math.nan
+    verdict: str = ""
     note: str = ""
 
 
@@ -178,25 +178,30 @@ def _compared(part: pd.DataFrame, margin: Margin | None, accept_unread: bool) ->
     """The row of one model in one paradigm."""
     trials = part.groupby(["_fresh", "_stratum", "trial_id"], observed=True)["correct"].mean()
     by_kind: list[dict[str, np.ndarray]] = [{}, {}]
-    for (fresh, stratum), scores in trials.groupby(level=[0, 1], observed=True):
-        by_kind[int(bool(fresh))][str(stratum)] = scores.to_numpy(float)
+    for key, scores in trials.groupby(level=[0, 1], observed=True):
+        fresh, stratum = cast("tuple[bool, str]", key)
+        by_kind[int(fresh)][stratum] = scores.to_numpy(float)
     known, new = by_kind
     means = [float(np.concatenate([*kind.values()]).mean()) if kind else math.nan for kind in by_kind]
     counts = sum(map(len, known.values())), sum(map(len, new.values()))
     unread = [float(part.loc[part["_fresh"] == kind, "outcome"].eq("invalid").mean()) for kind in (False, True)]
-    agent = str(part["agent"].iloc[0])
-    row = (str(part["paradigm"].iloc[0]), agent, means[0], means[1], counts, (unread[0], unread[1]))
-    nothing = (math.nan,) * 5
+    plain = Contamination(
+        paradigm=str(part["paradigm"].iloc[0]),
+        agent=str(part["agent"].iloc[0]),
+        known=means[0],
+        fresh=means[1],
+        trials=counts,
+        unread=(unread[0], unread[1]),
+    )
     if max(unread) > WITHHELD and not accept_unread:
-        return Contamination(*row, *nothing, "", f"{max(unread):.0%} of its replies could not be read")
+        return replace(plain, note=f"{max(unread):.0%} of its replies could not be read")
     difference = stratified_difference(known, new)
     if difference is None:
-        reason = (
-            f"fewer than {_FEWEST} trials of a kind, or no level that both have" if min(counts) < _FEWEST or not set(known) & set(new) else "nothing varies"
-        )
-        return Contamination(*row, *nothing, "", reason)
+        few = min(counts) < _FEWEST or not set(known) & set(new)
+        return replace(plain, note=f"fewer than {_FEWEST} trials of a kind, or no level that both have" if few else "nothing varies")
     low, high = difference.interval(0.95)
-    return Contamination(*row, difference.value, low, high, difference.p, difference.df, verdict_on(difference, margin))
+    verdict = verdict_on(difference, margin)
+    return replace(plain, difference=difference.value, low=low, high=high, p=difference.p, df=difference.df, verdict=verdict)
 
 
 def compared(paths: Sequence[Path], margin: Margin | None = None, accept_unread: bool = False) -> tuple[list[Contamination], Sequence[str]]:
