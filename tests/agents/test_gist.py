@@ -66,6 +66,7 @@ def test_elements_of_displays() -> None:
     assert alternatives(SideBySide.model_validate({"left": [1], "right": [2, 3]})) == [(1,), (2, 3)]
 
 
+@pytest.mark.slow
 def test_a_list_length_effect_without_any_item() -> None:
     """A sum over all patterns recognises one of four more often than one of ten, as a calculation from the paradigm's trials alone has it."""
     short, long = (share_right("vir", "sum", {"list_length": length, "retention_steps": 0}, 400) for length in (4, 10))

@@ -282,7 +282,7 @@ def same_where_it_looks_the_same(name: str, seed: int, which: int) -> None:
         assert len(percepts) == len(words) == 1
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PARADIGMS)
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**53), which=st.integers(0, 10**6))
@@ -358,7 +358,7 @@ def gathered(data: Path, paradigm: Paradigm, trials: int, tamper: Callable[[Tria
     return found
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("questions", [600, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*PARADIGMS, "answers"])
 def test_nothing_outside_the_displays_tells_the_answer(tmp_path: Path, name: str, questions: int) -> None:
@@ -405,6 +405,7 @@ def with_seed(trial: Trial, context: TrialContext) -> tuple[Trial, TrialContext]
     return trial, dataclasses.replace(context, seed=context.seed // 9 * 9 + answer)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("leak", [with_phase, with_first_ms, with_seed])
 def test_the_guesser_would_find_a_leak(tmp_path: Path, leak: Callable[[Trial, TrialContext], tuple[Trial, TrialContext]]) -> None:
     found = gathered(tmp_path, load_paradigm("smu"), 500, leak)

@@ -111,6 +111,7 @@ def at_once(file: Path) -> dict[str, Any]:
     return all_tables(load([file]), SOME)
 
 
+@pytest.mark.slow
 def test_the_rows_have_something_of_everything(at_once: dict[str, Any]) -> None:
     assert set(at_once["titles"]) == {"vsr", "sfr", "cd", "sts"}
     assert {f"{name} of {paradigm}" for name, paradigm in zip(SOME, ("vsr", "vsr", "sfr", "sts", "cd"), strict=True)} <= set(at_once)
@@ -140,6 +141,7 @@ def test_pieces_end_where_trials_do(rows: pd.DataFrame, tmp_path: Path) -> None:
     assert [len(job) for job in jobs_of(list(pieces_of_file(file, 100)), 10**6)] == [len(cuts)]
 
 
+@pytest.mark.slow
 def test_several_files_are_one_table(rows: pd.DataFrame, at_once: dict[str, Any], tmp_path: Path) -> None:
     """People are counted in each paradigm over all files (four, and one), and settings are told apart over all of them."""
     files = [write(part, tmp_path / f"{number}.parquet") for number, (_, part) in enumerate(rows.groupby(["paradigm", "session"], sort=False))]
@@ -150,6 +152,7 @@ def test_several_files_are_one_table(rows: pd.DataFrame, at_once: dict[str, Any]
     assert called <= set(load(files).scored.items["agent"])
 
 
+@pytest.mark.slow
 def test_trials_in_several_pieces_are_put_together(rows: pd.DataFrame, tmp_path: Path) -> None:
     """In a shuffled table no piece has a whole trial."""
     halves = [write(rows.sample(frac=1, random_state=1).iloc[number::2], tmp_path / f"{number}.parquet") for number in range(2)]
@@ -188,6 +191,7 @@ class Backwards:
         return "somebody else"
 
 
+@pytest.mark.slow
 def test_it_does_not_matter_who_is_first(file: Path, at_once: dict[str, Any]) -> None:
     the_same(at_once, all_tables(load_scattered([file], SOME, rows=100, pool=Backwards()), SOME))
 

@@ -161,6 +161,7 @@ DRAWN = ("set_size", "free_recall", "task_switching", "capacity")
 DECLARED = (*DRAWN, "primacy_recency", "serial_position_retention", "switching_time", "first_recalled")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", [name if name in DECLARED else pytest.param(name, marks=pytest.mark.slow) for name in (*sorted(PLANTED), "free_recall", "first_recalled")]
 )
@@ -451,6 +452,7 @@ def poor() -> dict[str, pd.DataFrame]:
 POOREST = ("empty", "nothing at all", "one trial", "no trials", "some missing", "all right", "odd factors")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())])
 def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
     scored = score_table(poor()[what])

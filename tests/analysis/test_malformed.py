@@ -237,6 +237,7 @@ OFTEN = (
 )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS])
 def test_odd_data_get_a_note_and_never_an_error(fault: str) -> None:
     scored = score_table(name_agents(FAULTS[fault](LITTLE)))

@@ -54,6 +54,7 @@ def test_every_published_row_comes_out_of_the_published_blocks() -> None:
         assert ours.loc[printed.index, name].round(4).to_numpy() == pytest.approx(printed[name].to_numpy(), abs=1e-9), name
 
 
+@pytest.mark.slow
 def test_every_fuller_row_comes_out_of_the_published_blocks() -> None:
     """Standard deviations and errors with 0 and 1 degrees of freedom less, d' with its sign, summed counts, and d' of these."""
     blocks = measured(published_blocks(), PUBLISHED)
@@ -76,6 +77,7 @@ def test_every_fuller_row_comes_out_of_the_published_blocks() -> None:
     assert blocks["dprime"].to_numpy() == pytest.approx(blocks["dprime_signed"].to_numpy(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_published_rows_and_blocks_come_out_of_imported_answers(imported: pd.DataFrame) -> None:
     blocks = as_published(nback_blocks(imported, PUBLISHED, by=("block",)))
     ours = layout(blocks).set_index(KEY)
@@ -286,6 +288,7 @@ def test_units_are_people_where_there_are_several() -> None:
     assert (cell(by_session, "hit_rate")["unit"], cell(by_session, "hit_rate")["mean"]) == ("session", 0.5)
 
 
+@pytest.mark.slow
 def test_sessions_of_a_machine_are_its_units_from_two_on() -> None:
     """Over blocks, intervals of d' of three sessions that differ (SD 0.5) held 59 of 100."""
     single = planted_counts(np.random.RandomState(0), 4, 1.5).assign(session="s0")

@@ -67,6 +67,7 @@ def forward(random: np.random.RandomState, cells: list[int], along: float) -> li
     return [cells[one] for one in out]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("along", [0.0, 0.7])
 def test_forward_recall_stands_out_and_recall_in_any_order_does_not(along: float) -> None:
     random = np.random.RandomState(3)

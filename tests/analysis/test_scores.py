@@ -169,6 +169,7 @@ def test_what_means_little_says_so() -> None:
     assert math.isnan(alone["p"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", ["empty", "one trial", "no chance", "nan", "no trials", "other paradigm", "one condition", "no columns"])
 def test_poor_data_give_no_error(change: str) -> None:
     data = responses(lambda length, place: 0.6, lengths=[3, 4], repetitions=4)
@@ -263,6 +264,7 @@ def test_people_are_the_units_of_their_agreement() -> None:
     assert always["note"].item() == "no kappa: somebody was always right or always wrong"
 
 
+@pytest.mark.slow
 def test_sessions_of_a_machine_are_units_of_its_agreement() -> None:
     """Sessions that agree with another machine more and less: over trials of the first alone, the interval held 69 of 100."""
     held, sets = 0, 100
@@ -399,6 +401,7 @@ def spanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return command_line(tmp_path, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_commands(spanlab: Run, tmp_path: Path) -> None:
     status, out, err = spanlab("scores", "table.csv", "-o", "scores.csv")
     assert status == 0, err

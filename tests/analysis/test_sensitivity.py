@@ -147,6 +147,7 @@ def slope(data: pd.DataFrame) -> dict[Any, Any]:
     return rows[rows["measure"] == "d′"].iloc[0].to_dict()
 
 
+@pytest.mark.slow
 def test_conditions_with_unequal_numbers_of_questions_are_compared_at_the_same_number() -> None:
     found = slope(unequal(1, {2: 3.0, 4: 3.0}))
     table = rows_by(effect("sensitivity").table(unequal(1, {2: 3.0, 4: 3.0}), "cd"), "measure", "set_size")

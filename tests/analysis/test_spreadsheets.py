@@ -86,6 +86,7 @@ def expected(original: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_numbers(form: str, original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path) -> None:
     ending, written = FORMS[form]

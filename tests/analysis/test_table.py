@@ -139,6 +139,7 @@ def test_missing_useful_columns_are_said_and_leave_curves_empty() -> None:
     assert np.isnan(row["chance"])
 
 
+@pytest.mark.slow
 def test_every_column_may_be_missing_or_empty() -> None:
     whole = responses(HALF, lengths=[3], repetitions=2)
     for number, column in enumerate(name for name in whole.columns if whole[name].notna().any()):

@@ -112,7 +112,7 @@ MISTAKES: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("typed", "said"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
 def test_a_mistake_is_one_clear_sentence(run: Run, things: None, typed: str, said: str) -> None:
     arguments = [argument.strip("'") for argument in typed.split()]
@@ -169,6 +169,7 @@ REAL: list[tuple[list[str], int, str]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("arguments", "status", "said"), REAL, ids=[" ".join(arguments) for arguments, _, _ in REAL])
 def test_the_real_command_says_the_same(tmp_path: Path, things: None, arguments: list[str], status: int, said: str) -> None:
     done = subprocess.run([sys.executable, "-m", "spanlab.cli", *arguments], capture_output=True, text=True, cwd=tmp_path)
@@ -188,6 +189,7 @@ def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), pytest.param("utf-8", marks=pytest.mark.slow)])
 def test_terminals_of_other_encodings_do_not_matter(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "größe→.yaml"

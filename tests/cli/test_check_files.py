@@ -263,7 +263,7 @@ def told_of(name: str, seeds: int = 3) -> Any:
 UNNAMED = ("sts_congruency", "delayed_match", "digit_span", "corsi")
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in list_paradigms() if "nback" not in name and name not in ("cd_noise", "lsr_long")])
 def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     told = told_of(name)
@@ -274,6 +274,7 @@ def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     assert {*told.figures, *told.lacking, *told.why} == {*(effect.name for effect in EFFECTS), "reaction_time", "load"} | unnamed
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["vsr", "sfr", "sts"])
 def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: Path) -> None:
     paradigm = load_paradigm(name)
@@ -340,6 +341,7 @@ def test_an_example_without_the_answer_that_it_declares_is_refused(run: Run, tmp
         assert ("the example does not show this: the answer 7" in err) == (status != 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "before", "after", "lacks"),
     [

@@ -41,6 +41,7 @@ def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -
     assert (status, out) == (0, "data/my_letters-ideal-s2\n")
 
 
+@pytest.mark.slow
 def test_a_new_study_is_right(tmp_path: Path, run: Run) -> None:
     assert run("new", "study", "first_study", "-o", "studies")[0] == 0
     assert run("check", "studies/first_study.yaml")[1] == "first_study is fine (2 paradigms, 1 session)\n"

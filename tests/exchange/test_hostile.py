@@ -62,6 +62,7 @@ def test_hostile_names_stay_inside_the_data_set(tmp_path: Path, run: Run, hostil
     assert not [name for name in everything(tmp_path / "back") if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name)]
 
 
+@pytest.mark.slow
 def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile: Path) -> None:
     before = everything(tmp_path)
     assert run("transcript", hostile / "vsr-chat-scripted-s31", "-o", "talk.html")[0] == 0
@@ -72,6 +73,7 @@ def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile:
     assert {name.partition("/")[0] for name in everything(tmp_path) - before} == {"talk.html", "report"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are those of Unix")
 @pytest.mark.parametrize("what", ["csv", "migrate", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))])
 def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) -> None:
@@ -114,6 +116,7 @@ def test_a_disk_that_is_read_only_is_read_and_never_written(tmp_path: Path, run:
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.slow
 def test_two_imports_at_once_make_each_session_once(tmp_path: Path, run: Run) -> None:
     """The second waits for the first, and finds what it has made; a name that is taken meanwhile is not overwritten."""
     assert run("export", GOLDEN / "vsr-ideal-s11", "--to", "bids", "set")[0] == 0

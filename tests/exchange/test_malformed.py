@@ -161,6 +161,7 @@ JUNK = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_whatever_is_changed_is_told_or_makes_a_trial(data: st.DataObject) -> None:

@@ -130,6 +130,7 @@ def test_an_event_loop_may_be_running(tmp_path: Path) -> None:
     assert after > before
 
 
+@pytest.mark.slow
 def test_chat_models_are_asked_from_a_running_loop(chat: str, tmp_path: Path) -> None:
     async def cell() -> spanlab.SessionResult:
         return spanlab.replay("vsr", chat, trials=1, levels={"list_length": 2}, data=tmp_path, say=lambda sentence: None)

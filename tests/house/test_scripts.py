@@ -10,6 +10,7 @@ import statements
 from way import Way
 
 
+@pytest.mark.slow
 def test_statements_are_counted_without_docstrings() -> None:
     source = '"""A module."""\n\nimport os\n\n\ndef one(x):\n    """Says one."""\n    if x:\n        return 1; pass\n    return "no docstring"\n'
     assert statements.statements(source) == 6  # import, def, if, return, pass, return

@@ -249,6 +249,7 @@ def gain(sessions: Sequence[Sequence[int]], window: int) -> float:
     return right / total - 0.5
 
 
+@pytest.mark.slow
 def test_the_next_answer_cannot_be_foreseen(tmp_path: Path) -> None:
     """As in a block of change detection: six cells of twelve trials, runs of at most four."""
     paradigm = coin(tmp_path, factors="a: [1, 2, 3, 4, 5, 6]")

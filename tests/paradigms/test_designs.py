@@ -69,6 +69,7 @@ def test_runs_are_limited(tmp_path: Path) -> None:
         assert longest_run(levels(plan_session(paradigm, seed, session_design(paradigm)))) <= 2
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000), repetitions=st.integers(1, 60), max_run=st.integers(1, 4), count=st.integers(1, 8))
 @settings(max_examples=60, deadline=None)
 def test_an_order_with_short_runs_is_always_found(seed: int, repetitions: int, max_run: int, count: int) -> None:

@@ -57,6 +57,7 @@ def test_every_condition_counts_as_often_as_it_comes() -> None:
     assert found.assumed_s == pytest.approx(2.0 * sum(lengths))
 
 
+@pytest.mark.slow
 def test_every_paradigm_of_the_library_says_how_long_it_takes_and_check_and_list_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,7 @@ def test_every_combination_of_levels_compiles(name: str, generator: Generator) -
                 assert ask.kind.allows(answer)
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
     paradigm = load_paradigm(name)

@@ -48,6 +48,7 @@ def test_every_published_cell_is_rebuilt(task: str, phase: str, ms: str) -> None
     assert rebuilt(task)[phase].source == "published (WorM, Table A2)"
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_what_the_table_does_not_have_is_marked_ours(name: str) -> None:
     """A variant may have the cells of the task that it varies."""
@@ -67,6 +68,7 @@ def root(name: str) -> str:
     return name if (other := base(name)) is None else root(other)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", sorted({root(name) for name in list_paradigms()}))
 def test_notes_on_durations_are_about_phases_that_there_are(name: str) -> None:
     """In the paradigm or in one of its variants, which share the notes."""

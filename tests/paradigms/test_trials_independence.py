@@ -20,6 +20,7 @@ def _told(pair: Any) -> str:
     return f"{pair.what} of {pair.cells}: {pair.bits:.3f} bits, {pair.shuffled:.3f} by chance, p = {pair.p:.1e}"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "cells"),
     [

@@ -84,7 +84,7 @@ def known(name: str) -> bool:
     return name in make_agent("network:laptop").settings()["trained_on"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("spec", ["chance", "ideal", "capacity", "network:laptop", "recorded"])
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_every_agent_takes_every_paradigm(taken: functools._lru_cache_wrapper[Session], name: str, spec: str) -> None:
@@ -113,6 +113,7 @@ def test_every_agent_takes_every_paradigm(taken: functools._lru_cache_wrapper[Se
     assert len({planned["seed"] for planned in info["plan"]}) == len(trials)
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_ideal_makes_no_mistake(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     table = read_responses(taken(name, "ideal").folder)
@@ -121,6 +122,7 @@ def test_ideal_makes_no_mistake(taken: functools._lru_cache_wrapper[Session], na
     assert set(table["outcome"]) == {"answered"}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     """The number of correct items lies within exact bounds: a uniform guess at a choice is right by a coin with so many sides, and the cells of one free
@@ -161,6 +163,7 @@ def test_the_paradigms_that_overload_a_limited_observer() -> None:
     assert {name for name in OVERLOADING if "temporal" in load(name).domains} == set(LISTS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OVERLOADING)
 def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna()")
@@ -204,6 +207,7 @@ class Stepping(Agent):
         return self.agent.settings()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
 def test_a_network_in_batches_gives_the_table_that_stepping_gives(tmp_path: Path, name: str) -> None:
     agent = make_agent("network:laptop")
@@ -251,6 +255,7 @@ def test_trials_with_feedback_are_stepped_through(tmp_path: Path) -> None:
 # -- the same trials for others ----------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_recorded_session_scored_again_gives_the_same_table(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     again, original = taken(name, "recorded"), taken(name, "chance")

@@ -96,6 +96,7 @@ def look_at(folder: Path) -> None:
             way(folder)
 
 
+@pytest.mark.slow
 @given(damage=damages())
 @settings(FUZZ, max_examples=60)
 def test_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:

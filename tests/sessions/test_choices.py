@@ -56,6 +56,7 @@ def table(out: str) -> pd.DataFrame:
     return pd.read_csv(Path(out.splitlines()[-1]) / TABLE, keep_default_na=False, dtype={"answer": str})
 
 
+@pytest.mark.slow
 def test_bits_are_those_of_the_model_given_all_that_came_before(run: Run, server: Tap, tmp_path: Path) -> None:
     folder = person(tmp_path / "data")
     status, out, err = score(run, folder, "--concurrency", "1", "--price", "1/2")
@@ -86,6 +87,7 @@ def test_bits_are_those_of_the_model_given_all_that_came_before(run: Run, server
     assert len(server.requests) == 60, "nothing is asked twice"
 
 
+@pytest.mark.slow
 def test_what_stopped_goes_on_and_nothing_is_paid_for_twice(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dies = iter([*[False] * 25, True, *[False] * 100])
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from session_tools import one_thread
 from written_anew import STORED
 
@@ -36,6 +37,7 @@ def package_with(folder: Path, repository: Path, changed: dict[str, str]) -> Non
                 (root / name).symlink_to(entry)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_documentation(tmp_path: Path, repository: Path) -> None:
     page = (repository / "docs" / "record.md").read_text(encoding="utf-8")
     (section,) = re.findall(r"### A further column\n(.*?)\n## ", page, re.DOTALL)

@@ -330,6 +330,7 @@ def wait_for(happened: Callable[[], bool], seconds: float = HANGS_S) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_finished(run: Run, tmp_path: Path) -> None:
     """The largest size of a file stands for the disk. It is full twice at the same place."""
     resource = pytest.importorskip("resource")

@@ -335,6 +335,7 @@ def rebuilt() -> Iterator[None]:
     ChatSettings.model_rebuild(force=True)
 
 
+@pytest.mark.sampled(1)
 def test_a_chat_model_is_sent_the_words_of_then(
     rebuilt: None,
     halves: tuple[Path, Callable[[], list[Any]]],
@@ -354,6 +355,7 @@ def test_a_chat_model_is_sent_the_words_of_then(
         assert resumed() == wanted
 
 
+@pytest.mark.sampled(1)
 def test_an_older_chat_session_takes_its_words_from_its_transcripts(
     rebuilt: None, halves: tuple[Path, Callable[[], list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -422,6 +424,7 @@ class CutOff(Chance):
         return super().start(context)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["digit_span", "corsi", "operation_span", "running_span", "continuous_colour", "typed"])
 def test_answers_of_every_kind_are_kept_when_a_session_is_cut_off(tmp_path: Path, name: str) -> None:
     """Answers in order with items that were left open, values on a scale, and typed text: each trial is as it would have been without the break."""

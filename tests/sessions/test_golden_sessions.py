@@ -70,6 +70,7 @@ def test_no_file_has_changed() -> None:
     assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()} == sums
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", SESSIONS)
 def test_it_is_read_as_it_was(name: str) -> None:
     folder, wanted = FOLDER / name, stored("tables", name)
@@ -148,6 +149,7 @@ def server() -> Iterator[ScriptedServer]:
         yield running
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in HALF if name not in PEOPLE and KINDS[name] != "chat"])
 def test_a_machine_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(copy)
@@ -157,6 +159,7 @@ def test_a_machine_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch:
     assert_same(read_table(table_of(Path(name))), stored("resumed", name))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [name for name in HALF if KINDS[name] == "chat"])
 def test_a_chat_model_goes_on_to_the_end_of_then(copy: Path, run: Run, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str) -> None:
     monkeypatch.chdir(copy)

@@ -317,6 +317,7 @@ def test_the_work_beside_the_sessions_grows_with_their_number_and_not_with_its_s
     assert len(reads) <= 2 * 10
 
 
+@pytest.mark.slow
 def test_a_report_says_how_many_sessions_it_lacks(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
     lab.refuses.add("a")
     path = written(tmp_path, "agents: [chat:a@here, ideal]\nparadigms: {vsr: {trials: 2}}\n")

@@ -94,6 +94,7 @@ def pool() -> tuple[list[Stimulus], np.ndarray]:
     return made, singly(made)
 
 
+@pytest.mark.slow
 @RELAXED
 @given(st.data())
 def test_frames_do_not_depend_on_the_batch_or_on_what_was_rendered_before(data: st.DataObject) -> None:

@@ -75,7 +75,7 @@ def test_every_primitive_is_drawn_at_every_scale() -> None:
         assert counts[1] == pytest.approx(counts[0], rel=0.35), primitive
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(set(PARAMETERS) - {"tone", "text", "letter"}))
 def test_equal_looks_are_equal_objects_with_equal_words(name: str) -> None:
     """So nothing about presentation order or role can be read off a stimulus. (A tone has no look; lettering may differ in size only.)"""

@@ -151,7 +151,7 @@ def read_report_wheel(words: str) -> dict:
 READERS: dict[str, Callable[[str], dict]] = {name.removeprefix("read_"): reader for name, reader in globals().copy().items() if name.startswith("read_")}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_a_reader_gets_everything_back(name: str) -> None:
     @RELAXED

@@ -51,6 +51,7 @@ def test_python_gives_the_table_that_the_command_writes(battery: Path, scores: S
     assert {path.name for path in (tmp_path / "scores").iterdir()} == {"scores.csv", "codebook.csv", "correlations.csv", "correlation_table.csv"}
 
 
+@pytest.mark.slow
 def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: ScoreTable, tmp_path: Path) -> None:
     page = spanlab.compare(battery, tmp_path / "report", models=False)
     assert "Scores of each participant" in page.read_text(encoding="utf-8")

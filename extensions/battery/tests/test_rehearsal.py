@@ -178,6 +178,7 @@ def judge(folder: Path, study: Study, data: Path, spans: int, many: int) -> None
     assert {facts.participant for facts in load([data]).sessions if not facts.finished} <= {"P02"}
 
 
+@pytest.mark.slow
 def test_a_short_rehearsal_leaves_one_table_in_which_everything_is_right(tmp_path: Path) -> None:
     study, data, _ = rehearse(tmp_path, 4, 8)
     judge(tmp_path, study, data, 4, 8)

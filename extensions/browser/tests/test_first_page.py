@@ -82,6 +82,7 @@ def pages_of(offer: ParadigmOffer) -> list[dict[str, Any]]:
     return page.pages
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_the_first_page_is_shown_once_and_the_others_are_as_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """With a seed each, so that levels differ: what is read before a session begins is what the session shows first."""

@@ -55,6 +55,7 @@ def beside_events(folder: Path) -> list[Mapping[str, Any]]:
     return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("sub-*_events.json"))]
 
 
+@pytest.mark.slow
 def test_report_methods_and_timing_say_who_was_at_a_page(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
     spanlab.compare(data, tmp_path / "report", models=False)

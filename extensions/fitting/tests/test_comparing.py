@@ -42,6 +42,7 @@ def test_a_design_that_cannot_tell_slots_from_resources() -> None:
     assert said.startswith("This design cannot tell slots from resource: of 20 simulated answerers of each, ")
 
 
+@pytest.mark.slow
 def test_a_design_that_cannot_tell_two_models_apart() -> None:
     recovery = recover(fitted("detection", ("sdt-shared", "threshold"), 45, d=1.5, criterion=0.0), 20, seed=1)
     (said,) = tells(recovery)
@@ -49,6 +50,7 @@ def test_a_design_that_cannot_tell_two_models_apart() -> None:
     assert min(recovery.recognised(0, 1), recovery.recognised(1, 0)) < 0.8
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("people", [1, 4])
 def test_the_model_of_the_answers_predicts_better(people: int) -> None:
     (said,) = predicts(fitted("report", ("slots", "resource"), 400, people, k=2.0, sd=18.0, attended=0.999), "who")

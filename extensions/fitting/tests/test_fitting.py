@@ -35,6 +35,7 @@ def planted(model: Model, kind: Any, count: int, seed: int, levels: int = 2) -> 
     return trials.answered(model.draw(space.values(at, trials), trials, random)), space, at
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("model", "kind"),
     [(model, kind) for model in MODELS for kind in model.kinds[:1]],
@@ -65,6 +66,7 @@ def test_an_interval_ends_where_the_profile_has_fallen_by_half_a_quantile() -> N
             assert found.log_likelihood - best == pytest.approx(chi2.ppf(0.95, 1) / 2, abs=0.06), name
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["slots", "sdt-shared", "m3"])
 def test_an_interval_holds_the_values_between_its_ends(name: str) -> None:
     model = models_named(name)[0]
@@ -273,6 +275,7 @@ def test_ratings_become_ordered_answers() -> None:
     assert "needs ratings" in models_named("sdt-unequal")[0].refusal(design("detection", 9))
 
 
+@pytest.mark.slow
 def test_the_command_prints_fits_and_what_they_mean(run: Run, tmp_path: Path) -> None:
     spanlab.replay("nback_verbal", agent="cognitive:sdt?d_1=3&d_2=2&d_3=1", trials=6, seed=1, data=tmp_path / "data")
     status, printed, _ = run("fit", str(tmp_path / "data"), "--model", "sdt-shared", "--model", "threshold", "--simulated", "10", "-o", str(tmp_path / "out"))

@@ -91,6 +91,7 @@ PLAIN = {"slots": slots, "slots-averaging": averaging, "resource": resource, "vp
 REPORTS = PLAIN | {"slots+swaps": slots, "resource+swaps": resource, "vp+swaps": variable}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("shift", [0.0, 0.6, -0.9])
 def test_a_density_of_reports_is_that_of_the_formula(name: str, shift: float) -> None:

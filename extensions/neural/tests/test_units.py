@@ -176,6 +176,7 @@ def planted(sizes: tuple[int, ...], noise: float = 0.03, seed: int = 1) -> tuple
     return np.clip(np.eye(len(sizes))[truth] + random.normal(0, noise, (len(truth), len(sizes))), 0, 1), truth
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("sizes", [(8, 12), (10, 10, 10), (5, 20, 9, 14), (6, 6, 6, 6, 6, 6, 6)])
 def test_planted_clusters_are_found_and_numbered_by_their_task(sizes: tuple[int, ...]) -> None:
     rows, truth = planted(sizes)
@@ -187,6 +188,7 @@ def test_planted_clusters_are_found_and_numbered_by_their_task(sizes: tuple[int,
     assert found.silhouette == max(score for _, score in found.silhouettes)
 
 
+@pytest.mark.slow
 def test_the_same_units_have_the_same_clusters() -> None:
     rows = np.random.RandomState(0).rand(60, 4)
     first, second = cluster_units(rows), cluster_units(rows.copy())

@@ -124,6 +124,7 @@ def test_who_knows_is_above_the_best_blind_guess() -> None:
     assert above_blind(answered([True] * 5)) == (True, "it is right in 1.000 of 5 answers, the best blind guess in 0.200")
 
 
+@pytest.mark.slow
 def test_who_guesses_is_not_above_the_best_blind_guess() -> None:
     """Guessers with the best blind answer pass in at most a few of a thousand samples; somebody who knows a little passes with enough trials only."""
     random = np.random.default_rng(2)

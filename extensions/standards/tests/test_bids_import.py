@@ -223,6 +223,7 @@ def test_sessions_without_what_they_need_are_left_out_on_request(tmp_path: Path,
 SEEDS = ("seed", "trial_id", "paired_trial_id")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("session", [PERSON, OWN, *(FINISHED / name for name in ("cd-chance-s12", "nback_verbal-ideal-s17"))], ids=lambda one: one.name)
 def test_answers_come_back_without_seeds_and_their_trials_do_not(tmp_path: Path, run: Run, session: Path) -> None:
     assert run("export", session, "--to", "bids", "set", "--no-seeds", "--dates", "--free-text")[0] == 0

@@ -351,6 +351,7 @@ def with_study(folder: Path, text: str, *changes: tuple[str, str]) -> Callable[.
     return taken
 
 
+@pytest.mark.slow
 def test_studies_draw_seeds_and_shuffled_orders_at_random_unless_their_file_has_a_seed(tmp_path: Path) -> None:
     shuffled = ("order: latin_square", "order: shuffled")
     orders: dict[str, list[tuple[str, ...]]] = {"drawn": [], "given": []}

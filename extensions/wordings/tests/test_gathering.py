@@ -82,6 +82,7 @@ def tap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tap]:
         yield tap
 
 
+@pytest.mark.slow
 def test_sessions_of_a_set_file_are_pooled(run: Run, tap: Tap, tmp_path: Path) -> None:
     (tmp_path / "models.yaml").write_text(FILE, "utf-8")
     status, out, err = run("replay", "--set-file", tmp_path / "models.yaml", "--data", tmp_path / "data")

@@ -47,6 +47,7 @@ def _some(share: int) -> Callable[[str], bool]:
     return refuses
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("refusal", "why"),
     [

@@ -321,7 +321,7 @@ def check_wall(name: str, full: bool) -> None:
         assert bytes_of(first) == bytes_of(second), protocol
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_equal_percepts_give_equal_bytes_whatever_the_truth(name: str) -> None:
     check_wall(name, full=False)

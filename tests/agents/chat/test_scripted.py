@@ -101,6 +101,7 @@ def test_it_does_not_outlive_a_program_that_is_killed() -> None:
     pytest.fail("the server is still there")
 
 
+@pytest.mark.slow
 def test_what_prevents_it_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match=r"did not start: .*rule\[0\]"), ScriptedServer([{"name": "x", "when": {"unheard_of": 1}}], cache=real_cache()):
         pass

@@ -199,6 +199,7 @@ def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_pa
     _kills(tmp_path, 150, 30, sorted(random.choice(3500, 20, replace=False).tolist()))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, number: signal.Signals) -> None:

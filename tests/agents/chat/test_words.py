@@ -35,7 +35,7 @@ def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]
     return right
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_reader_of_the_words_scores_100_percent(name: str) -> None:
     wrong = [which for right, which in _read(name, "corrected", BLOCKS if name.startswith("nback") else TRIALS) if not right]

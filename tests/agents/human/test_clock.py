@@ -96,6 +96,7 @@ def feedback(*percepts: Percept) -> Trial:
     return Trial("test", 1, "corrected", {}, 1, "test", 1, 1, (*first, given))
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(
     hz=st.sampled_from([60.0, 59.94, 75.0, 120.0, 144.0]),

@@ -304,6 +304,7 @@ def test_only_questions_of_a_questionnaire_that_keys_alone_answer_have_buttons()
 SCREENS = [(1280, 1024), (1920, 1080), (1024, 768), (800, 600)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ["corsi", "digit_span", "operation_span", "running_span", "sfr", "smu", "continuous_colour"])
 def test_nothing_around_a_question_touches_the_edge_of_the_window(name: str, language: str) -> None:

@@ -82,6 +82,7 @@ def test_keys_are_told_as_they_are_labelled() -> None:
     assert not any(map(is_key, ("escape", "button_0", "", "ß")))
 
 
+@pytest.mark.slow
 @given(st.booleans(), st.sampled_from(list_paradigms()))
 def test_whatever_the_keys_the_answers_stay_what_they_are(swapped: bool, name: str) -> None:
     paradigm = load_paradigm(name)

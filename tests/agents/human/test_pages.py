@@ -87,7 +87,7 @@ def test_instructions_are_whole_on_small_screens(name: str, language: str) -> No
     assert nothing_is_cut_off(page, *WINDOWS[0], language) <= 3
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("window", "letter"), WINDOWS)
 def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) -> None:
     for name in ("cs", "nback_verbal"):
@@ -96,6 +96,7 @@ def test_pages_fit_windows_of_all_sizes(window: tuple[int, int], letter: int) ->
     assert page_letter(letter, window) >= 12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("window", "letter"), [WINDOWS[0], WINDOWS[4], WINDOWS[7]])
 def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, language: str) -> None:
@@ -258,6 +259,7 @@ def _match(name: str, one: Any, other: Any) -> bool:
     return near and not (name.endswith("strict") and one.at == other.at)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_examples_contain_what_they_declare(name: str) -> None:
     assert lacking_in_examples(load_paradigm(name)) == {}

@@ -53,6 +53,7 @@ def test_every_display_and_all_feedback_that_may_come(tmp_path_factory: pytest.T
     assert [view.number for view in views(trial)] == [0, *(n for number in (1, 2, 3) for n in (number, number, 0, 0, 0))]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Xvfb")
 def test_on_back_answer_and_leave() -> None:
     done = subprocess.run([sys.executable, "-c", _STEPPING], capture_output=True, text=True, timeout=HANGS_S, env=one_thread())

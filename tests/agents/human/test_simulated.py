@@ -152,6 +152,7 @@ def test_without_a_display_or_xvfb_there_is_one_sentence() -> None:
     assert "apt-get install xvfb" in no_server
 
 
+@pytest.mark.slow
 @linux
 def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: str) -> None:
     refused = "from spanlab.agents.human import Participant, WindowOptions; Participant(WindowOptions({})).open()"
@@ -160,6 +161,7 @@ def test_a_canvas_that_does_not_fit_is_refused_with_the_size_that_does(screen: s
     assert "no screen 3: this display has 0 (1280 × 1024 at 0, 0); choose one of these with --screen" in no_screen
 
 
+@pytest.mark.slow
 @linux
 def test_a_screen_that_is_not_there_is_told_before_anything_begins(screen: str, tmp_path: Path) -> None:
     ran = spanlab("run", "vsr", "--simulate", "ideal", "--trials", "1", "--windowed", "--screen", "1", "--data", tmp_path / "data", timeout=300)

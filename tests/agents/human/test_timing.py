@@ -289,6 +289,7 @@ def _whole() -> dict[str, Any]:
     }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_the_command_tells_the_verdict_and_draws_it(tmp_path: Path, run: Run, kind: str) -> None:
     folder(tmp_path / "data" / "good", a_row(200))

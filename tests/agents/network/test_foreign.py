@@ -101,6 +101,7 @@ class Numbered(nn.Module):
         return -(places - numbers[:, None, None].float()).abs() + 0 * frames.mean((2, 3, 4))[..., None]
 
 
+@pytest.mark.slow
 def test_the_documented_program_takes_part(tmp_path: Path, run: Run) -> None:
     """It sees every change, and nothing else; the session knows which program answered."""
     example = documented()

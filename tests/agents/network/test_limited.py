@@ -84,6 +84,7 @@ def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
     assert found[0.25][1] > found[0.0][1] + 0.15, "the list of six suffers more than that of three"
 
 
+@pytest.mark.slow
 def test_the_noise_is_part_of_the_name_and_of_the_record(tmp_path: Path) -> None:
     assert name_and_noise("laptop@0.2") == ("laptop", MemoryNoise(0.2))
     assert name_and_noise("laptop@20%") == ("laptop", MemoryNoise(0.2, relative=True))

@@ -164,6 +164,7 @@ def encoded() -> Encoded:
     return {}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("trials", [[1], pytest.param([0, 1, 2], marks=pytest.mark.slow)], ids=["middle", "all"])
 @pytest.mark.parametrize("name", GOLDEN)
 def test_outputs_are_those_of_the_published_code(
@@ -190,6 +191,7 @@ def test_outputs_are_those_of_the_published_code(
                     assert np.abs(found[row, :end].numpy() - outputs[name][task][trial, :end]).max() < 1e-5, (task, trial)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_published_loop_gives_the_same_as_ours(name: str, frames: GoldenFrames, outputs: dict[str, dict[str, np.ndarray]], tmp_path: Path) -> None:
     """All 20 frames of every trial, task by task, padding and all, in single precision; against each frame once, against steps, and against theirs."""
@@ -237,6 +239,7 @@ def noise(seed: int, count: int) -> np.ndarray:
     return np.random.RandomState(seed).randint(0, 256, (count, 32, 32, 3)).astype(np.uint8)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind)))
 def test_what_follows_changes_nothing_that_was(zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]) -> None:
     """Cut off anywhere, followed by anything, gone through in any two parts: outputs and hidden states stay what they are."""

@@ -86,6 +86,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_same_config_gives_the_same_network(trained: Path, tmp_path: Path) -> None:
     train(config(), out=tmp_path, progress=False)
     assert (tmp_path / "tiny.pt").read_bytes() == (trained / "tiny.pt").read_bytes()
@@ -98,6 +99,7 @@ def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> No
     assert not torch.equal(one["memory.cell.weight_hh_l0"], other["memory.cell.weight_hh_l0"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("at", [5, 8])
 def test_a_resumed_run_is_the_uninterrupted_one_to_the_bit(trained: Path, tmp_path: Path, at: int) -> None:
     """Stopped between validations and at one; the state on disk is that of the stop."""
@@ -182,6 +184,7 @@ def test_a_network_starts_from_another_and_what_that_lacks_begins_anew(trained: 
         train(config(**wider), out=tmp_path, progress=False)
 
 
+@pytest.mark.slow
 def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_without(trained: Path, tmp_path: Path) -> None:
     """The noise of a step follows from its number: a resumed run is the same, and without noise it is another. A gru has other weights."""
     noisy = {"architecture": "noisy_lstm", "options": {"noise": 0.5}}
@@ -218,6 +221,7 @@ def test_learning_learns(tmp_path: Path) -> None:
     assert result.rows[0].accuracy > 0.5 > 10 * result.rows[0].blind
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("architecture", ["rnn", "gru", "lstm", "transformer"])
 def test_networks_of_the_benchmark_can_be_trained(tmp_path: Path, architecture: str) -> None:
     """On tasks that share a head, and on words; what is kept is what was tested."""

@@ -139,6 +139,7 @@ def test_a_column_that_the_file_lacks_or_has_twice_is_refused(ours: pd.DataFrame
         load([written(ours.assign(accuracy=True), tmp_path, ".csv")], columns=read_map(["accuracy=correct"]))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", [("figure", "serial_position"), ("stats",), ("scores",), ("compare", "-o", "out", "--no-models")], ids=lambda words: words[0])
 def test_commands_take_a_map(run: Run, ours: pd.DataFrame, tmp_path: Path, words: tuple[str, ...]) -> None:
     file = written(ours.rename(columns=THEIRS), tmp_path, ".csv")

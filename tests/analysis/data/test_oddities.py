@@ -175,6 +175,7 @@ NOTED: dict[str, tuple[Spoil, str, Spoil]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", NOTED)
 def test_what_looks_like_a_mistake_is_noted_and_what_is_nearly_so_is_not(people: pd.DataFrame, tmp_path: Path, name: str, ending: str) -> None:
@@ -185,6 +186,7 @@ def test_what_looks_like_a_mistake_is_noted_and_what_is_nearly_so_is_not(people:
     assert load([written(fine(people), tmp_path, ending)]).cautions == ()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", ["compare", "figure", "stats", "scores"])
 def test_notes_are_on_the_error_stream_and_on_the_page(
     people: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str

@@ -48,6 +48,7 @@ def own_figures(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FIGURES.add(declared["ANSWERS_GIVEN"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_figures")
 def test_a_figure_that_is_declared_is_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)

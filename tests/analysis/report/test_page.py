@@ -65,6 +65,7 @@ def edit(folder: Path, **values: object) -> None:
         (folder / table).unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_figures_and_tables_lie_beside_the_report(report: Path) -> None:
     out = report.parent
     figures = {"smu_set_size"}
@@ -133,6 +134,7 @@ def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> No
     assert "exactly the same" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("page_only")
 def test_scripted_servers_pilots_and_different_files_are_warned_about(data: Path, tmp_path: Path) -> None:
     sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-capacity-s3", "vsr-chance-s3")
@@ -167,6 +169,7 @@ def test_several_people_become_one_answerer(data: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("page_only")
 def test_the_same_session_given_twice_counts_once_and_equal_names_stay_apart(data: Path, tmp_path: Path) -> None:
     one = data / "vsr-ideal-s3"

@@ -104,6 +104,7 @@ def faults_of(seed: int, folder: Path) -> list[str]:
     return [f"table {seed}, {fault}" for fault in faults]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_random_table_has_no_fault(seed: int, tmp_path: Path) -> None:
     assert faults_of(seed, tmp_path) == []

@@ -55,6 +55,7 @@ def page_of(table: pd.DataFrame, folder: Path, models: bool = False, ending: str
     return read(compare([file], folder / "out", Options(models=models))).text
 
 
+@pytest.mark.slow
 def test_a_table_is_compared_like_sessions(tmp_path: Path) -> None:
     text = page_of(both(), tmp_path, models=True)
     assert not re.search("could not be (drawn|computed)", text)
@@ -130,6 +131,7 @@ CASES: dict[str, tuple[Change, str]] = {
 QUICK = ("no rows", "one trial", "always right", "two versions of the file")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES])
 def test_what_is_missing_is_said(name: str, tmp_path: Path) -> None:
     change, note = CASES[name]

@@ -31,6 +31,7 @@ def folded(file: Path) -> dict[str, str]:
     return {name: sparse(figure) for name, figure in numbers_of(data, "vsr").figures.items() if isinstance(figure, ComputedEffect)}
 
 
+@pytest.mark.slow
 def test_points_of_eight_trials_are_enough_and_of_fewer_are_not(tmp_path: Path) -> None:
     assert not any(folded(answers(tmp_path, FEWEST_TRIALS)).values())
     few = folded(answers(tmp_path, 3))

@@ -39,6 +39,7 @@ def made(coverage: ModuleType, long: bool) -> list[str]:
     return missing
 
 
+@pytest.mark.slow
 def test_rows_of_one_measure_are_made(coverage: ModuleType) -> None:
     assert Path(str(coverage.__file__)).parent == BENCHMARKS
     assert made(coverage, long=False) == []

@@ -71,6 +71,7 @@ def test_interval_and_test_say_the_same() -> None:
             assert (found.against(low)["p"], found.against(high)["p"]) == (pytest.approx(0.05), pytest.approx(0.05))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("people", "trials", "share"), [(3, 96, 0.98), (3, 24, 0.5), (5, 48, 1.0)])
 def test_a_machine_beside_few_people_differs_by_what_was_planted(people: int, trials: int, share: float) -> None:
     """Resampled, that of three people and a machine did not; Welch's held 90 of 100."""
@@ -170,6 +171,7 @@ def in_cells(right: np.ndarray, trials: int) -> Cells:
     return Cells(keys, [*(right / trials).T], ids, ones, each, chance, ["participant"] * conditions, told_apart, counts)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("people", "trials", "first", "second"), [(6, 12, 0.995, 0.98), (4, 24, 0.995, 0.98), (8, 24, 0.99, 0.95), (3, 24, 0.9, 0.5)])
 def test_differences_of_shares_hold_near_1(people: int, trials: int, first: float, second: float) -> None:
     """Of people who were nearly always right a few may have made as many mistakes as one another: the spread between them alone held 90 of 100."""
@@ -182,6 +184,7 @@ def test_differences_of_shares_hold_near_1(people: int, trials: int, first: floa
     assert held(once, float((own[:, 0] - own[:, 1]).mean())) >= 0.93
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("people", "levels", "weights"), [(6, (0.999, 0.97), (1, -1)), (8, (0.99, 0.98, 0.97, 0.96), (-0.3, -0.1, 0.1, 0.3))])
 def test_differences_hold_where_people_differ_much_and_are_nearly_always_right(people: int, levels: Sequence[float], weights: Sequence[float]) -> None:
     """A few poor performers make such a mean, and are seldom among few people: Student's intervals held 88 and 90 of 100."""
@@ -307,6 +310,7 @@ def test_shares_of_machines_hold_over_sessions(many: int) -> None:
 # items held -----------------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("people", "planted"), [(6, 4.0), (24, 4.5), (6, 0.0)])
 def test_items_held_hold_at_none_and_at_all_of_four(people: int, planted: float) -> None:
     """By the spread between people alone they held 93 (6 people) and 91 (24) of 100 where nearly all hold all four."""

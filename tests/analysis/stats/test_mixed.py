@@ -302,6 +302,7 @@ def test_columns_of_conditions() -> None:
         model(table, by="laod")
 
 
+@pytest.mark.slow
 def test_answerers_of_the_same_accuracy_are_rarely_told_apart() -> None:
     """Two networks that are alike, twenty times: a test of 5 % finds a difference in one of them, and in four or more once in sixty-three."""
     found = 0
@@ -377,6 +378,7 @@ def test_effect_sizes_of_nothing_and_at_the_edges() -> None:
 # the command line -----------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_stats_prints_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     assert run("replay", "vsr", "--agent", "chance", "--agent", "network:laptop", "--trials", "8", "--set", "list_length=3,5")[0] == 0

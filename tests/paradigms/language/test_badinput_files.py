@@ -357,6 +357,7 @@ def test_hostile_files_neither_hang_nor_fill_the_memory(tmp_path: Path, name: st
         survives(tmp_path, HOSTILE[name])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["loops that do nothing", "crossed factors", "huge trial counts", "doubling draws"])
 def test_checking_hostile_files_ends(tmp_path: Path, name: str) -> None:
     path = tmp_path / "broken.yaml"

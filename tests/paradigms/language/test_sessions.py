@@ -149,6 +149,7 @@ def check(folder: Path, content: str) -> None:
     assert len(read_responses([chance, ideal, capacity, again])) >= 4 * 3
 
 
+@pytest.mark.slow
 @given(content=paradigms())
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_paradigm_can_be_taken(tmp_path: Path, content: str) -> None:

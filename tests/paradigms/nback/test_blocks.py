@@ -31,7 +31,7 @@ def check_block(name: str, n: int, block: Block) -> None:
         assert item["lag"] == (lags[0] if lags and item["label"] == "-" else None)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", SETS)
 def test_every_block_is_what_it_says(name: str, generator: Generator) -> None:
@@ -67,6 +67,7 @@ def test_all_this_over_very_many_blocks(name: str, generator: Generator) -> None
                 assert sum(item["lag"] is not None for item in block) == counts[length == 30]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("lures", "times"), [("free", 3000), ("high", 300)])
 @pytest.mark.parametrize("n", LEVELS)
 def test_match_positions_are_uniform(n: int, lures: str, times: int) -> None:

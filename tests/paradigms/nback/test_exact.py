@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from sampling import fits, loaded, sampler
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lures", [None, 1, 2])
 @pytest.mark.parametrize(
     ("relation", "alphabet", "n", "length"),

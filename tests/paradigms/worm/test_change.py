@@ -86,6 +86,7 @@ def test_arrays_are_what_they_are_said_to_be(seed: int, bars: int, feature: str,
     assert (shown(arrays["memory"]) == shown(arrays["probe"])) == (arrays["answer"] == "same"), "and a change can be seen"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_answers_changed_bars_and_features_favour_nothing(generator: Generator) -> None:
     drawn = many("cd", "arrays", generator, set_size=4, feature="conjunction")
@@ -99,6 +100,7 @@ def test_answers_changed_bars_and_features_favour_nothing(generator: Generator) 
     assert unrelated((changed(arrays)[0], arrays["changed"]) for arrays in drawn if arrays["answer"] == "different") > RARE
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_every_array_can_be_shown(generator: Generator) -> None:
     """Published bars may overlap, and end one unit beyond the canvas."""
@@ -187,6 +189,7 @@ def told(feature: str, generator: Generator) -> float:
     return float(cast(Any, stats.binomtest(right, 1000, alternative="greater")).pvalue)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("feature", [*FEATURES, "conjunction"])
 def test_the_second_array_alone_tells_nothing(feature: str) -> None:
     assert told(feature, "corrected") > RARE

@@ -72,6 +72,7 @@ def test_figures_of_cells_favour_nothing(generator: Generator) -> None:
     assert fits([sides[True, True], sides[True, False], sides[False, True], sides[False, False]], [5 / 22, 6 / 22, 6 / 22, 5 / 22]), "sides come in any order"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("length", [10, 18])
 def test_cells_come_twice_as_published_and_never_as_corrected(length: int) -> None:
     """With replacement: half of the cells are drawn from 50; the added ones are never among the others."""

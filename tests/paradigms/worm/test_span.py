@@ -312,6 +312,7 @@ def test_layouts_of_rows() -> None:
             Choice.model_validate({"options": 5, "layout": wrong})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", ["cs", "sts"])
 def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> None:

@@ -74,6 +74,7 @@ def orders(study: Study, everybody: Iterable[Person]) -> Counter[tuple[str, ...]
     return Counter((person.group, *(one.name for one in study.order_for(person.turn, 1))) for person in everybody)
 
 
+@pytest.mark.slow
 def test_of_forty_who_come_at_once_thirty_six_find_places_and_groups_and_orders_are_balanced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study, data = study_in(tmp_path, STUDY + GROUPS + "people: 36\n"), tmp_path / "data"
     slowly(monkeypatch)

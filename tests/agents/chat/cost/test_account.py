@@ -326,6 +326,7 @@ def test_the_estimate_counts_pictures_and_sends_nothing(run: Run, monkeypatch: p
     assert "--max-tokens 1 is reached: 0 tokens were taken" in err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", ["cost", "tokens"])
 def test_a_limit_stops_the_session_and_a_higher_one_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str) -> None:
     options = {"cost": ("--max-cost", "0.05", "0.5"), "tokens": ("--max-tokens", "25000", "250000")}[limit]
@@ -386,6 +387,7 @@ def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_sta
 # before anything begins -----------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_who_cannot_take_the_trials_is_refused_before_any_folder_is_made(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "was not trained on the task" in complaint(*run("replay", "nback_verbal_feedback", "--agent", "ideal", "--agent", "network:laptop", "--trials", "1"))
     assert not (tmp_path / "data").exists()

@@ -85,6 +85,7 @@ def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> 
     assert own.info["agent_settings"]["template"].startswith("{%- for message"), "the record holds the template, not the name of a file"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("conversation", ["trial", "session"])
 def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, conversation: str) -> None:
     settings = ChatSettings.read({"likelihoods": "prompt", "conversation": conversation})
@@ -138,6 +139,7 @@ def likeliest(request: Request) -> Answer:
     return 200, "application/json", json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("way", "server"), [("prompt", like_vllm), ("echo", like_completions), ("top", likeliest)])
 def test_no_request_depends_on_what_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, server: Any) -> None:
     """Nor does what is recorded of the probabilities: they are of all allowed answers, in the order of the question."""

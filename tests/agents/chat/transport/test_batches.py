@@ -86,6 +86,7 @@ def test_a_session_in_a_batch_is_the_same_session_at_half_the_price(run: Run, se
     assert "fetched" in run("batch", FOLDER)[1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("settings", [[], ["--chat", "examples=2", "--chat", "view=both", "--chat", "image_px=96", "--chat", "vision_check=off"]])
 def test_no_line_of_a_batch_depends_on_what_is_right(run: Run, server: BatchServer, monkeypatch: pytest.MonkeyPatch, settings: list[str]) -> None:
     assert run(*CD, "--batch", *QUICK, *settings)[0] == 0

@@ -48,7 +48,7 @@ def _ask(client: Client, *requests: Request) -> list[Reply]:
 # One request
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "word"),
     [

@@ -146,6 +146,7 @@ def take(
     return session.folder
 
 
+@pytest.mark.sampled(1)
 def test_a_session_goes_through_the_official_client(server: Server, run: Run, tmp_path: Path) -> None:
     chat = [
         word for one in (*(f"{name}={value}" for name, value in SETTINGS[server.api].items()), "extra_headers={X-Project: memory}") for word in ("--chat", one)
