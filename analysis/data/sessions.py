@@ -434,7 +434,7 @@ def _context(session: Mapping[str, Any]) -> str:
     plan = session.get("plan")
     draws = isinstance(plan, list) and any(isinstance(trial, Mapping) and trial.get("draws") is not None for trial in cast("list[Any]", plan))
     source = "; its trials come from a file, and may be in its training data if they were published" if draws else ""
-    return f"{prompt}{turns}, and when it was asked {there}{after}{source}"
+    return f"{prompt}{turns}, and, when asked, {there}{after}{source}"
 
 
 def _timing(events: Iterable[Mapping[str, Any]]) -> Timing | None:

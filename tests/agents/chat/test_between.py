@@ -144,9 +144,9 @@ def test_the_page_says_whether_the_list_was_still_to_be_read(tmp_path: Path) -> 
     take(tmp_path, VSR, FEW, steady("4"), {"retention_load": 2000, "delivery": "acknowledged", "label": "load"}, seed=6)
     facts = list(gather([tmp_path]).sessions)
     (remark,) = _contexts(facts, {})
-    assert "had the paradigm's instructions, and when it was asked the list still in its context" in remark.text
-    assert "chat:m (notes) had the paradigm's instructions, and when it was asked nothing but its own notes of the list" in remark.text
-    assert "one display a turn, and when it was asked the list still in its context, after a text of about 2,000 tokens" in remark.text
+    assert "had the paradigm's instructions, and, when asked, the list still in its context" in remark.text
+    assert "chat:m (notes) had the paradigm's instructions, and, when asked, nothing but its own notes of the list" in remark.text
+    assert "one display a turn, and, when asked, the list still in its context, after a text of about 2,000 tokens" in remark.text
     assert remark.text.endswith("People had only their memory.")
     assert remark.warning
     (only_notes,) = _contexts([one for one in facts if one.label == "notes"], {})
