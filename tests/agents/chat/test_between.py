@@ -10,15 +10,17 @@ from typing import Any
 import pandas as pd
 import pytest
 from chat_sessions import steady, table, take, words
-from chat_trials import HERE
+from chat_trials import HERE, context
 
-from spanlab.agents.chat import ChatAgent, ChatSettings, Endpoint
+from spanlab.agents.chat import Before, ChatAgent, ChatSettings, Endpoint, RequestLimits
 from spanlab.agents.chat.between import load_text
 from spanlab.agents.chat.cost.estimate import by_pieces
+from spanlab.agents.chat.episode import ChatEpisode
+from spanlab.agents.chat.messages import Reply, Request
 from spanlab.analysis.data.sessions import gather
 from spanlab.analysis.report.text import _contexts
 from spanlab.core.errors import SpanLabError
-from spanlab.paradigms import load_paradigm, plan_session
+from spanlab.paradigms import compile_trial, load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request as Wanted
 from spanlab.sessions import begin, read_session
@@ -29,6 +31,7 @@ from spanlab.sessions.transcripts.transcript import Transcript
 
 VSR, CD = load_paradigm("vsr"), load_paradigm("cd")
 FEW = plan_session(VSR, seed=4, levels={"list_length": [3]}, trials=3, design=SessionDesign())
+TRIAL = compile_trial(VSR, {"list_length": 3}, seed=5, generator="corrected")
 NOTES = "first: two rows; second: a cross"
 
 
@@ -136,6 +139,27 @@ def test_trials_that_ask_while_their_list_goes_on_are_refused(tmp_path: Path) ->
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], why: str) -> None:
     with pytest.raises(SpanLabError, match=why):
         ChatSettings.read(settings)
+
+
+@pytest.mark.parametrize("settings", [{"notepad": True}, {"retention_load": 60}, {"interference": 1}])
+def test_batches_and_answers_of_somebody_else_have_nothing_between(settings: dict[str, Any]) -> None:
+    with pytest.raises(SpanLabError, match="leave out notepad, retention_load and interference"):
+        ChatAgent("m", ChatSettings.read(settings), HERE, RequestLimits(batch="wait"))
+    agent = ChatAgent("m", ChatSettings.read({**settings, "likelihoods": "top"}), HERE)
+    with pytest.raises(SpanLabError, match="not part of what somebody else has answered"):
+        agent.follow(context(TRIAL, VSR), Before())
+
+
+def test_notes_that_were_cut_off_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replied = ChatEpisode._replied
+
+    async def cut(episode: ChatEpisode, request: Request, *more: Any) -> Reply:
+        return (await replied(episode, request, *more)).model_copy(update={"finish_reason": "length"})
+
+    monkeypatch.setattr(ChatEpisode, "_replied", cut)
+    session, _ = take(tmp_path, VSR, FEW, say, {"notepad": True})
+    answers = [event for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]
+    assert [event["notes"].get("notepad_cut_off") for event in answers] == [True, None, None] * 3
 
 
 def test_the_page_says_whether_the_list_was_still_to_be_read(tmp_path: Path) -> None:
