@@ -5,9 +5,10 @@ python benchmarks/fitting.py [PEOPLE [WORKERS]]     100 people and 2 workers whe
 Fits, intervals of all parameters, and held-out answers are included; recovery, which does not grow with the number of people, is not. The aim is two minutes on
 two cores.
 
-Measured once with four people, on two cores that did much other work, and multiplied to 100: processor time of 61 s for yes-no questions (sdt, sdt-shared,
-threshold), 68 s for serial order (simple, primacy, m3), 142 s for continuous report (slots, slots-averaging, resource) and 232 s for change detection (slots,
-resource, sdt-shared). Two cores that do nothing else would take half of that by the clock. Intervals take more than half of it.
+Measured once with two people, on two cores that did much other work (load about 10), and multiplied to 100: processor time of 62 s for yes-no
+questions (sdt, sdt-shared, threshold), 83 s for serial order (simple, primacy, m3), 136 s for continuous report (slots, slots-averaging, resource) and
+157 s for change detection (slots, resource, sdt-shared). Two cores that do nothing else would take half of that by the clock. Intervals take more than
+half of it.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 python scripts/fitting.py measure -o runs/fitting            all kinds of answers; continues where it was stopped (hours on one core)
 python scripts/fitting.py measure report -o runs/fitting     those of one kind
+python scripts/fitting.py intervals report -o runs/fitting   simulates answerers of a kind and fits only the model that they come from
 python scripts/fitting.py write -o runs/fitting              rewrites the tables of docs/fitting.md
 python scripts/fitting.py networks -o runs/fitting           prints the fits of network:limited, without recovery
 """
@@ -71,18 +72,29 @@ def stored(file: Path) -> dict[tuple[str, int, int], Refit]:
     return found
 
 
-def measure(folder: Path, group: str) -> None:
-    """Simulate and refit the answerers of a group that its file lacks, one line for each."""
+def file_of(folder: Path, group: str, alone: bool = False) -> Path:
+    """The file of a group's simulated answerers; that of those whose own model alone was fitted."""
+    return folder / f"{group.replace(' ', '-')}{'.intervals' if alone else ''}.jsonl"
+
+
+def measure(folder: Path, group: str, alone: bool = False) -> None:
+    """Simulate and refit the answerers of a group that its file lacks, one line for each.
+
+    Parameters
+    ----------
+    alone : whether only the model is fitted that an answerer comes from, which says nothing of other models
+    """
     kind, levels, names = GROUPS[group]
     models = [model for name in names for model in models_named(name, kind)]
-    file = folder / f"{group.replace(' ', '-')}.jsonl"
-    there = stored(file)
+    file = file_of(folder, group, alone)
+    there = stored(file_of(folder, group)) | stored(file)
     with file.open("a", encoding="utf-8") as lines:
         for number in range(SIMULATED[group]):
             for size in SIZES:
                 for at, model in enumerate(models):
                     if (model.name, size, number) not in there:
-                        again = refit(models, planted(model, kind, levels, size, number), np.random.RandomState([size, at, number]), coverage=True)
+                        random = np.random.RandomState([size, at, number])
+                        again = refit([model] if alone else models, planted(model, kind, levels, size, number), random, coverage=True)
                         lines.write(json.dumps({"size": size, "number": number, "refit": asdict(again)}) + "\n")
                         lines.flush()
 
@@ -90,7 +102,7 @@ def measure(folder: Path, group: str) -> None:
 def recoveries(folder: Path, group: str) -> dict[int, Recovery]:
     """The recovery at each size, from the answerers that were simulated of every model; empty where there are none yet."""
     names = GROUPS[group][2]
-    there = stored(folder / f"{group.replace(' ', '-')}.jsonl")
+    there = stored(file_of(folder, group))
     whole = [number for number in range(SIMULATED[group]) if all((name, size, number) in there for name in names for size in SIZES)]
     return {size: Recovery.of(names, [there[name, size, number] for name in names for number in whole]) for size in SIZES if whole}
 
@@ -109,7 +121,7 @@ def tables(folder: Path, group: str) -> str:
     if any(np.isnan(row.coverage) for recovery in sizes.values() for row in recovery.parameters):
         lines += ["", "Coverage was not measured by this procedure for all of these answerers, and is left empty."]
     else:
-        lines += ["", "Share of all intervals of a model that hold the planted value, with its standard error over answerers:", ""]
+        lines += ["", "Share of all intervals of a model that hold the planted value, with its standard error and the number of answerers:", ""]
         lines += ["| model |" + "".join(f" {size} answers |" for size in SIZES) + " all |", "| --- " * (2 + len(SIZES)) + "|"]
         lines += [f"| `{name}` |" + "".join(f" {covered(folder, group, name, some)} |" for some in (*((size,) for size in SIZES), SIZES)) for name in names]
     return "\n".join([*lines, *(confusion(sizes, names) if len(names) > 1 else ()), "", ""])
@@ -125,10 +137,12 @@ def confusion(sizes: Mapping[int, Recovery], names: Sequence[str]) -> list[str]:
 
 
 def covered(folder: Path, group: str, name: str, sizes: Sequence[int]) -> str:
-    """The share of a model's intervals that hold the planted value, and its standard error: answerers are independent, their parameters are not."""
-    refits = [one for (model, size, _), one in stored(folder / f"{group.replace(' ', '-')}.jsonl").items() if model == name and size in sizes]
+    """The share of a model's intervals that hold the planted value, its standard error, and the number of answerers,
+    who are independent; their parameters are not."""
+    there = stored(file_of(folder, group)) | stored(file_of(folder, group, alone=True))
+    refits = [one for (model, size, _), one in there.items() if model == name and size in sizes]
     shares = np.array([np.mean([values[4] for values in one.parameters.values()]) for one in refits])
-    return f"{shares.mean():.1%} ± {shares.std(ddof=1) / len(shares) ** 0.5:.1%}"
+    return f"{shares.mean():.1%} ± {shares.std(ddof=1) / len(shares) ** 0.5:.1%} ({len(shares)})"
 
 
 def write(folder: Path) -> None:
@@ -158,7 +172,7 @@ def networks(folder: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("do", choices=["measure", "write", "networks"])
+    parser.add_argument("do", choices=["measure", "intervals", "write", "networks"])
     parser.add_argument("groups", nargs="*", metavar="GROUP", help="kinds of answers; all when not given")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder of what was measured")
     chosen = parser.parse_args(arguments)
@@ -171,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             networks(chosen.output)
             return
         for group in chosen.groups or GROUPS:
-            measure(chosen.output, group)
+            measure(chosen.output, group, alone=chosen.do == "intervals")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ TRIES, FOLDS = 3, 5
 LEVEL = 0.95
 #: Beyond this an end of an interval lies at the bound of its parameter.
 _STEPS, _CLOSE = 25, 0.02
+#: Step of numerical slopes.
+_STEP = 1e-8
 
 
 @contextmanager
@@ -170,13 +172,37 @@ class Likelihood:
         if not bounds:
             return start, self(start)
 
-        def placed(at: np.ndarray) -> np.ndarray:
-            whole = start.copy()
-            whole[free] = at
-            return whole
+        whole, places = start.copy(), np.flatnonzero(free)
 
-        solution = minimize(lambda at: self(placed(at)), start[free], method="L-BFGS-B", bounds=bounds)
-        return placed(np.asarray(solution.x)), float(solution.fun)
+        def height_and_slope(at: np.ndarray) -> tuple[float, np.ndarray]:
+            whole[free] = at
+            height, slope = self(whole), np.empty(len(at))
+            for number, place in enumerate(places):
+                step = _STEP if at[number] + _STEP <= bounds[number][1] else -_STEP
+                whole[place] = at[number] + step
+                slope[number] = (self(whole) - height) / step
+                whole[place] = at[number]
+            return height, slope
+
+        solution = minimize(height_and_slope, start[free], jac=True, method="L-BFGS-B", bounds=bounds)
+        whole[free] = solution.x
+        return whole, float(solution.fun)
+
+    def lowest_of_all(self, start: np.ndarray, fixed: int, height: float) -> tuple[np.ndarray, float]:
+        """A lower point than one that a search with a fixed dimension has found, if there is one elsewhere.
+
+        Likelihoods of slots have a kink where slots and items are equally many, and others are flat
+        towards a bound; a search stays there. The likeliest of the points where one other dimension
+        is moved, by half a spread or to its typical value, is where a second search begins.
+        """
+        moved = []
+        for place, ((parameter, _), (low, high)) in enumerate(zip(self.space.places, self.space.bounds, strict=True)):
+            typical = parameter.to_scale(parameter.typical)
+            for value in (start[place] - parameter.spread / 2, start[place] + parameter.spread / 2, typical):
+                moved.append(start.copy())
+                moved[-1][place] = start[place] if place == fixed else min(high, max(low, value))
+        other = self.lowest(min(moved, key=self), fixed)
+        return other if other[1] < height else (start, height)
 
 
 def fit(model: Model, trials: Trials, start: np.ndarray | None = None) -> Fit:
@@ -221,7 +247,10 @@ def holds(fitted: Fit, trials: Trials, planted: Mapping[str, float], level: floa
     for place, (name, (parameter, _)) in enumerate(zip(fitted.space.names, fitted.space.places, strict=True)):
         start = fitted.at.copy()
         start[place] = parameter.to_scale(planted[name])
-        held[name] = likelihood.lowest(start, place)[1] + fitted.log_likelihood <= allowed
+        at, height = likelihood.lowest(start, place)
+        if height + fitted.log_likelihood > allowed:
+            at, height = likelihood.lowest_of_all(at, place, height)
+        held[name] = height + fitted.log_likelihood <= allowed
     return held
 
 
@@ -237,6 +266,8 @@ def _end(likelihood: Likelihood, fitted: Fit, place: int, bound: float, allowed:
         at = start.copy()
         at[place] = middle + side * distance
         at, height = likelihood.lowest(at, place)
+        if height - top > allowed - _CLOSE:
+            at, height = likelihood.lowest_of_all(at, place, height)
         fall = height - top
         if abs(fall - allowed) < _CLOSE:
             break

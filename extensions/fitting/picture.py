@@ -5,6 +5,7 @@ Panels say in themselves what they show, so that they need no legend: the report
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from .trials import observed
 _REPLICATIONS, _GROUPS = 40, 8
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a8f99")
 _WIDE, _HIGH, _ROW, _COLUMNS = 190, 150, 46, 4
+#: Letters in a line of a name, which fit the narrowest panel of a telephone, and how high a further line is.
+_LETTERS, _LINE = 24, 13
+#: How much of a row its points have.
+_ESTIMATES = 28
 #: Points of a cloud are put aside by multiples of this, which never come near one another.
 _GOLDEN = 0.618034
 
@@ -34,7 +39,9 @@ def parameters_picture(study: Study) -> dict[str, Any]:
             rows += _points(study, model, name, panel)
             parameter = next(place for one in fits for at, (place, _) in zip(one.fit.space.names, one.fit.space.places, strict=True) if at == name)
             scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 10} | ({"type": "log"} if parameter.scale == "log" else {})
-            panels.append(_parameter_panel(panel, parameter.unit, scale, len(study.groups)))
+            heading = _heading(name, [model])
+            height = _row_height(study) * len(study.groups)
+            panels.append(_parameter_panel(panel, heading, parameter.unit, scale, height, len(study.groups)))
     return _panels(f"{study.paradigm}: parameters", PARAMETERS, panels, min(_COLUMNS, len(panels)), rows)
 
 
@@ -46,8 +53,36 @@ CURVES = (
 )
 
 
+def name_lines(name: str) -> list[str]:
+    """A name in lines that fit a panel, broken before a sign between its parts: no name is cut.
+
+    Examples
+    --------
+    >>> name_lines("chat:meta-llama/Llama-3.3-70B-Instruct@together")
+    ['chat:meta-llama', '/Llama-3.3-70B-Instruct', '@together']
+    """
+    lines = [""]
+    for piece in re.findall(r"[^\w.=-]?[\w.=-]+|.", name):
+        if lines[-1] and len(lines[-1] + piece) > _LETTERS:
+            lines.append("")
+            piece = piece.lstrip()
+        lines[-1] += piece
+    return [line[at : at + _LETTERS] for line in lines for at in range(0, len(line), _LETTERS)]
+
+
+def _row_height(study: Study) -> int:
+    """How high a row of a group is, with its name above its points."""
+    return _ROW + _LINE * (max(len(name_lines(group)) for group in study.groups) - 1)
+
+
+def _heading(title: str, below: list[str]) -> dict[str, Any]:
+    return {"text": title, "subtitle": below, "fontSize": 12, "subtitleFontSize": 11, "anchor": "start", "offset": 6}
+
+
 def _panels(title: str, caption: str, panels: list[dict[str, Any]], columns: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    layout = {"concat": panels, "columns": columns, "spacing": {"row": 82, "column": 46}, "bounds": "flush"}
+    below = max(len(panel["title"]["subtitle"]) for panel in panels)
+    spacing = {"row": 82 + _LINE * below, "column": 46}
+    layout = {"concat": panels, "columns": columns, "spacing": spacing, "bounds": "flush"}
     return plain({"title": title_lines(title, caption), **layout}, rows)
 
 
@@ -56,37 +91,38 @@ def _of(study: Study, model: str) -> list[Fitted]:
 
 
 def _points(study: Study, model: str, name: str, panel: str) -> list[dict[str, Any]]:
-    """A row for each estimate, and one for the name of each group."""
+    """A row for each estimate, and one for the name of each group, above them."""
     points: list[dict[str, Any]] = []
+    name_share = 1 - _ESTIMATES / _row_height(study)
     for row, (group, members) in enumerate(study.groups.items()):
-        points.append({"panel": panel, "row": row + 0.2, "group": group, "kind": "name"})
+        lines = "\n".join(name_lines(group))
+        points.append({"panel": panel, "row": row, "group": group, "kind": "name", "lines": lines})
         for number, one in enumerate(one for fits in members for one in fits if one.fit.model.name == model and name in one.ends):
             person, (low, high) = one.answerer.person, one.ends[name]
-            at = row + (0.4 + 0.5 * (number * _GOLDEN % 1) if person else 0.65)
+            at = row + name_share + (1 - name_share) * (0.1 + 0.8 * (number * _GOLDEN % 1) if person else 0.5)
             known = {"panel": panel, "row": at, "group": group, "kind": "person" if person else "machine"}
             points.append(known | {"value": one.fit.values[name], "low": low, "high": high})
     return points
 
 
-def _parameter_panel(panel: str, unit: str, scale: dict[str, Any], groups: int) -> dict[str, Any]:
+def _parameter_panel(panel: str, heading: dict[str, Any], unit: str, scale: dict[str, Any], height: int, groups: int) -> dict[str, Any]:
     x = {"field": "value", "type": "quantitative", "scale": scale, "title": unit or None, "axis": {"tickCount": 4, "labelOverlap": True}}
     y = {"field": "row", "type": "quantitative", "axis": None, "scale": {"domain": [0, groups], "reverse": True, "nice": False}}
     ends = {"x": x | {"field": "low"}, "x2": {"field": "high"}, "y": y}
-    name = {"text": {"field": "group"}, "x": {"value": 2}, "y": y}
-    colour = {"color": _COLOURS[0]}
+    name = {"text": {"field": "lines"}, "x": {"value": 2}, "y": y}
+    colour, letters = {"color": _COLOURS[0]}, {"style": "soft", "fontSize": 11, "lineBreak": "\n", "lineHeight": _LINE}
     layers = [
         ("machine", {"type": "rule", "strokeWidth": 2, **colour}, ends),
         ("machine", {"type": "point", "filled": True, "size": 55, "opacity": 1, **colour}, {"x": x, "y": y}),
         ("person", {"type": "point", "filled": False, "size": 38, "opacity": 0.65, **colour}, {"x": x, "y": y}),
-        ("name", {"type": "text", "align": "left", "style": "soft", "fontSize": 11, "limit": _WIDE}, name),
+        ("name", {"type": "text", "align": "left", "baseline": "top", "dy": 3, **letters}, name),
     ]
     layered = [{"transform": [{"filter": {"field": "kind", "equal": kind}}], "mark": mark, "encoding": encoding} for kind, mark, encoding in layers]
-    return _panel(panel, _ROW * groups, layered)
+    return _panel(panel, heading, height, layered)
 
 
-def _panel(panel: str, height: int, layers: list[dict[str, Any]]) -> dict[str, Any]:
-    title = {"text": panel, "fontSize": 12, "anchor": "start", "offset": 6, "limit": _WIDE}
-    return {"title": title, "width": _WIDE, "height": height, "transform": [{"filter": {"field": "panel", "equal": panel}}], "layer": layers}
+def _panel(panel: str, heading: dict[str, Any], height: int, layers: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"title": heading, "width": _WIDE, "height": height, "transform": [{"filter": {"field": "panel", "equal": panel}}], "layer": layers}
 
 
 def curves_picture(study: Study, seed: int = 1) -> dict[str, Any]:
@@ -98,7 +134,7 @@ def curves_picture(study: Study, seed: int = 1) -> dict[str, Any]:
         for same in zip(*members, strict=True):
             panel = f"{same[0].fit.model.name}: {group}"
             rows += _curve(same, panel, seed)
-            panels.append(_curve_panel(panel, same[0]))
+            panels.append(_curve_panel(panel, _heading(same[0].fit.model.name, name_lines(group)), same[0]))
     left = len(study.groups) - len(groups)
     said = f"\nThe first {len(groups)} of {len(study.groups)} answerers." if left else ""
     columns = min(_COLUMNS, len(study.recovery.names))
@@ -120,7 +156,7 @@ def _curve(same: tuple[Fitted, ...], panel: str, seed: int) -> list[dict[str, An
     return rows
 
 
-def _curve_panel(panel: str, one: Fitted) -> dict[str, Any]:
+def _curve_panel(panel: str, heading: dict[str, Any], one: Fitted) -> dict[str, Any]:
     kind = one.answerer.trials.kind
     share = kind != "report"
     titles = {"report": "mean error (degrees)", "order": "share correct", "updating": "share of answers"}
@@ -139,4 +175,4 @@ def _curve_panel(panel: str, one: Fitted) -> dict[str, Any]:
     if share:
         mark = {"type": "text", "align": "right", "dx": 8, "dy": -10, "fontSize": 11}
         layers.append({"transform": [{"filter": "datum.last"}], "mark": mark, "encoding": name})
-    return _panel(panel, _HIGH, layers)
+    return _panel(panel, heading, _HIGH, layers)

@@ -19,7 +19,7 @@ from spanlab.agents import AgentOptions
 from spanlab.analysis.data.loading import load
 from spanlab.core.errors import SpanLabError
 from spanlab.extensions.fitting.agent import Cognitive, Remembering
-from spanlab.extensions.fitting.likelihood import FOLDS, Fit, Space, fit, folds, held_out, holds, limits
+from spanlab.extensions.fitting.likelihood import FOLDS, Fit, Likelihood, Space, fit, folds, held_out, holds, limits
 from spanlab.extensions.fitting.models import MODELS, Model, models_named
 from spanlab.extensions.fitting.reading import Answerer, answerers, published
 from spanlab.extensions.fitting.study import study
@@ -79,6 +79,24 @@ def test_an_interval_holds_the_values_between_its_ends(name: str) -> None:
             bounds = next((parameter.low, parameter.high) for place, (parameter, _) in zip(found.space.names, found.space.places, strict=True) if place == key)
             assert all(holds(found, trials, found.values | {key: value})[key] for value in near)
             assert not any(holds(found, trials, found.values | {key: value})[key] for value in far if bounds[0] < value < bounds[1])
+
+
+#: Model, kind of answers, how many, number of the answerer, and the parameter whose profile has a second valley.
+STUCK = (("resource", "change", 150, 30, "criterion"), ("resource", "change", 150, 35, "power"))
+
+
+@pytest.mark.parametrize(("name", "kind", "count", "number", "key"), STUCK)
+def test_an_interval_is_that_of_the_lowest_profile(name: str, kind: Any, count: int, number: int, key: str) -> None:
+    """A search along the profile stayed at a kink, or where the likelihood is flat, and intervals came out too short."""
+    (model,) = models_named(name, kind)
+    trials, space, at = planted(model, kind, count, number)
+    found = fit(model, trials)
+    _, height = Likelihood(model, trials, space).lowest(at, space.names.index(key))
+    assert height + found.log_likelihood < chi2.ppf(0.95, 1) / 2
+    value = space.numbers(at)[key]
+    assert holds(found, trials, space.numbers(at))[key]
+    low, high = limits(found, trials)[key]
+    assert low <= value <= high
 
 
 def _minus(model: Model, trials: Trials, values: dict[str, float]) -> float:
