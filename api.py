@@ -349,6 +349,7 @@ def compare(
     practice: bool = False,
     pilot: bool = False,
     accept_unread: bool = False,
+    all_figures: bool = False,
 ) -> Path:
     """Curves of people and machines side by side: ``report.html``, figures and tables, as ``spanlab compare`` makes them.
 
@@ -361,6 +362,7 @@ def compare(
     models : fit a mixed-effects model to each paradigm; where it takes seconds when not given
     practice, pilot : use these rows, too
     accept_unread : also test and compare sessions and cells in which more than 20% of the replies could not be read
+    all_figures : write every figure as SVG and PDF, also those that are folded on the page
 
     Returns
     -------
@@ -379,7 +381,7 @@ def compare(
     paths, out = _paths(data), Path(output)
     rules_file = None if exclude is None else Path(exclude)
     options = Options(practice=practice, pilot=pilot, rules=read_rules(rules_file), rules_file=rules_file, models=models, columns=read_map(columns))
-    options = replace(options, accept_unread=accept_unread)
+    options = replace(options, accept_unread=accept_unread, all_figures=all_figures)
     return write(paths, out, options, report_pages(paths, out))
 
 

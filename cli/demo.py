@@ -59,7 +59,7 @@ _LIMITED_TAKES = frozenset({"vsr", "smu", "cd", "vir", "nback_spatial"})
 
 
 def run_demo(output: Path, me: bool = False, everything: bool = False, browser: bool = False) -> Path:
-    """A participant's session of visual serial recall; the same trials for machines; two more paradigms for machines, or nine; the report.
+    """A participant's session of visual serial recall; the same trials for machines; two more paradigms for machines, or ten; the report.
 
     Whoever needs a package that is not installed is left out, and a line says so.
 

@@ -24,6 +24,7 @@ class ReportCommands:
     margins : within which differences count as none, as they were declared
     columns : the names of columns of files in the response table
     accept_unread : whether answers of which many replies could not be read are tested all the same
+    all_figures : every figure is written, also those that are folded on the page
     """
 
     data: tuple[str, ...]
@@ -34,6 +35,7 @@ class ReportCommands:
     margins: tuple[Margin, ...] = ()
     columns: ColumnMap = AS_WRITTEN
     accept_unread: bool = False
+    all_figures: bool = False
 
     @property
     def margin_options(self) -> list[str]:
@@ -74,7 +76,7 @@ class ReportCommands:
 
     def compare(self, models: bool | None = None) -> str:
         """The command for the whole report."""
-        asked = {None: "", True: " --models", False: " --no-models"}[models]
+        asked = {None: "", True: " --models", False: " --no-models"}[models] + " --all-figures" * self.all_figures
         return self._with_rows(shlex.join(["spanlab", "compare", *self.data, *self.margin_options, "-o", str(self.out)])) + asked
 
     def _with_rows(self, command: str) -> str:

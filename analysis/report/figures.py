@@ -35,6 +35,7 @@ class FigureOnPage:
     crowd : who of them are thin lines, of which there are many
     bars, chance : whether it has intervals that can be switched off, and a line of chance
     sparse : why it is folded, see :func:`sparse`; empty where it is not
+    open : it stands open at first
     """
 
     figure: FigureFiles
@@ -47,8 +48,11 @@ class FigureOnPage:
     notes: tuple[str, ...]
     command: str
     sparse: str = ""
+    open: bool = False
 
 
+#: Figures of a paradigm that stand open; the others are drawn when they are opened.
+OPEN_FIGURES = 1
 #: Cells with fewer trials than this say little, and so does a figure of which most cells have fewer.
 FEWEST_TRIALS = 8
 
@@ -101,16 +105,33 @@ def _without(title: str, verb: str, error: Exception, file: str = "") -> str:
 
 
 def show_figures(
-    computed: Mapping[str, Computed], paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands
+    computed: Mapping[str, Computed],
+    paradigm: str,
+    title: str,
+    stem: str,
+    styles: Sequence[Look],
+    folder: Folder,
+    commands: ReportCommands,
+    folded: bool = False,
 ) -> tuple[list[FigureOnPage], list[str]]:
     """Make the figures of a paradigm (:func:`show_figure`), and say of those that cannot be drawn why they are missing.
 
-    Sparse figures are folded. Where all are sparse, the first one is open, and says so.
+    Sparse figures are folded. Where all are sparse, the first one is open, and says so. What a reader does not see at first is drawn by the page when it is
+    opened, and has no files of its own unless ``commands.all_figures`` asks for them.
+
+    Parameters
+    ----------
+    folded : the whole paradigm is folded at first
     """
-    shown, failed = [], []
+    shown: list[FigureOnPage] = []
+    failed: list[str] = []
+    all_sparse = all(sparse(figure) for figure in computed.values())
     for name, figure in computed.items():
+        opened = len(shown) < OPEN_FIGURES and (all_sparse or not sparse(figure))
+        filed = commands.all_figures or (opened and not folded)
         try:
-            shown.append(show_figure(name, figure, paradigm, title, stem, styles, folder, commands))
+            one = show_figure(name, figure, paradigm, title, stem, styles, folder, commands, filed)
+            shown.append(replace(one, open=opened))
         except (OSError, UnwritableError):  # the disk refuses: that ends the page
             raise
         except Exception as error:
@@ -121,7 +142,7 @@ def show_figures(
 
 
 def show_figure(
-    name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands
+    name: str, computed: Computed, paradigm: str, title: str, stem: str, styles: Sequence[Look], folder: Folder, commands: ReportCommands, filed: bool = True
 ) -> FigureOnPage:
     """Make a figure for the page, and write its files.
 
@@ -130,13 +151,14 @@ def show_figure(
     title : of the paradigm
     stem : what its files begin with
     styles : how everybody on the page looks
+    filed : also as SVG and PDF
     """
     key = f"{stem}_{name}"
     file = folder.table(key, computed.table)
     words = computed.title.removeprefix(f"{title}: ").removeprefix("N-back: ")
     words = words if words.startswith("d′") else words[:1].upper() + words[1:]
     drawing = computed.draw(styles)
-    figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents)
+    figure = folder.figure(key, drawing.spec, words, computed.caption, file, drawing.agents, filed)
     return FigureOnPage(
         figure,
         *_shown(drawing),

@@ -1,4 +1,4 @@
-"""The folder of a report: figures (SVG, PDF) and tables (CSV) beside the page."""
+"""The folder of a report: figures (SVG, PDF) and tables (CSV) beside the page. Folded figures have no files unless they are asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from ..figures.charts import for_page, save
 
 @dataclass(frozen=True)
 class FigureFiles:
-    """A figure on the page: its declaration, and its files relative to the page (``stem`` without the file extension, ``table`` with it)."""
+    """A figure on the page: its declaration, and its files relative to the page.
+
+    Parameters
+    ----------
+    stem : of the figure's files, without their extension
+    table : file of its numbers, with the extension
+    filed : the figure was written as SVG and PDF, and not left to the page
+    """
 
     key: str
     title: str
@@ -26,6 +33,7 @@ class FigureFiles:
     stem: str
     table: str
     spec: dict[str, Any]
+    filed: bool = True
 
 
 class Folder:
@@ -48,14 +56,21 @@ class Folder:
         write_whole(self.path / file, table.to_csv(index=False).encode())
         return file
 
-    def figure(self, name: str, spec: dict[str, Any], title: str, caption: str, table: str, styles: Sequence[Look]) -> FigureFiles:
-        """Write a figure as SVG and PDF."""
-        declared = json.dumps([spec, [asdict(look) for look in styles]], sort_keys=True)
+    def figure(self, name: str, spec: dict[str, Any], title: str, caption: str, table: str, styles: Sequence[Look], filed: bool = True) -> FigureFiles:
+        """Declare a figure for the page and, if it is ``filed``, write it as SVG and PDF; files of an earlier report would show other numbers, and go."""
         stem = self.path / "figures" / name
+        if filed:
+            self._write(name, stem, spec, styles)
+        else:
+            for ending in (".svg", ".pdf"):
+                stem.with_suffix(ending).unlink(missing_ok=True)
+        return FigureFiles(name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles), filed)
+
+    def _write(self, name: str, stem: Path, spec: dict[str, Any], styles: Sequence[Look]) -> None:
+        declared = json.dumps([spec, [asdict(look) for look in styles]], sort_keys=True)
         if self._drawn.get(name) != declared or not stem.with_suffix(".pdf").exists():
             save(spec, stem, styles)
             self._drawn[name] = declared
-        return FigureFiles(name, title, caption, f"figures/{name}", table, _with_variables(for_page(spec), styles))
 
 
 def _with_variables(spec: dict[str, Any], styles: Sequence[Look]) -> dict[str, Any]:

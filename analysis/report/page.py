@@ -38,8 +38,6 @@ STAMP_FILE = "report.stamp.js"
 _STAMP = "@stamp@"
 #: Sections of further paradigms are folded.
 OPEN_SECTIONS = 3
-#: Figures of a paradigm that stand open; the others are drawn when they are opened.
-OPEN_FIGURES = 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ class Options:
     margins : within which differences count as none, as they were declared
     columns : the names of columns of files in the response table
     accept_unread : test answers of which many replies could not be read all the same
+    all_figures : write every figure as SVG and PDF, also those that are folded on the page
     """
 
     practice: bool = False
@@ -66,6 +65,7 @@ class Options:
     margins: tuple[Margin, ...] = ()
     columns: ColumnMap = AS_WRITTEN
     accept_unread: bool = False
+    all_figures: bool = False
 
 
 def compare(
@@ -126,6 +126,7 @@ def _compare(paths: Sequence[str | Path], folder: Folder, options: Options, conv
         options.margins,
         options.columns,
         options.accept_unread,
+        options.all_figures,
     )
     report = folder.path / "report.html"
     try:
@@ -153,7 +154,10 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     met = items[["agent", "agent_kind"]].drop_duplicates().itertuples(index=False, name=None)
     styles = looks([*met, *((agent, GROUP_MEANS) for part_numbers in numbers.values() for agent in part_numbers.printed)])
     drawn = {look.label: {**asdict(look), "number": place, "path": SHAPES.get(look.shape, SHAPES["circle"])} for place, look in enumerate(styles)}
-    parts = [part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models) for name in names]
+    parts = [
+        part_of(data, name, numbers[name], styles, drawn, stems[name], folder, commands, options.models, folded=number >= OPEN_SECTIONS)
+        for number, name in enumerate(names)
+    ]
     common = {name: at_common_conditions(data, name, one.differences) for name, one in numbers.items()}
     first = overview(numbers, common, data.titles, {name: anchor_of(stem) for name, stem in stems.items()}, drawn, folder) if names else None
     spans = [one for one in data.spans if options.pilot or not one.facts.pilot]
@@ -183,7 +187,6 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,
         open_sections=OPEN_SECTIONS,
-        open_figures=OPEN_FIGURES,
         notes=[*spoilt, *shared, *_notes(data, names, len(spans))],
         parts=parts,
         compared=compared(data, folder, commands) if names else [],

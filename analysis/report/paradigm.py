@@ -151,6 +151,7 @@ def part_of(
     folder: Folder,
     commands: ReportCommands,
     models: bool | None,
+    folded: bool = False,
 ) -> ParadigmPart:
     """Everything on the page about one paradigm; figures and tables are written on the way."""
     title = data.titles[paradigm]
@@ -158,7 +159,7 @@ def part_of(
     total = numbers.overall
     overall_file = folder.table(f"{stem}_overall", total)
     intruding = folder.table(f"{stem}_intrusions", numbers.intrusions)
-    figures, undrawn = show_figures(numbers.figures, paradigm, title, stem, styles, folder, commands)
+    figures, undrawn = show_figures(numbers.figures, paradigm, title, stem, styles, folder, commands, folded)
     details = [tables.intrusion_table(numbers.intrusions, intruding)] if len(numbers.intrusions) else []
     if len(numbers.guessed):
         details.append(tables.guessing_table(numbers.guessed, folder.table(f"{stem}_guessing", numbers.guessed)))

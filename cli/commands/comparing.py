@@ -31,6 +31,7 @@ def compare(
     practice: PracticeOption = False,
     pilot: PilotOption = False,
     accept_unread: AcceptUnreadOption = False,
+    all_figures: Annotated[bool, typer.Option("--all-figures", help="write every figure as SVG and PDF, also those that are folded on the page")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="update the report whenever the data change, until Ctrl-C; an open page updates itself")] = False,
     every: Annotated[float, typer.Option("--every", help="with --watch: seconds between checks of the data", min=0.1, metavar="S")] = 10.0,
 ) -> None:
@@ -43,7 +44,15 @@ def compare(
         raise SpanLabError(f"the report cannot be written into its own data: -o {output} is {inside}; name another folder, such as -o report")
     rules, margins, names = read_rules(exclude), read_margins(margin or ()), read_map(columns or ())
     options = Options(
-        practice=practice, pilot=pilot, rules=rules, rules_file=exclude, models=models, margins=margins, columns=names, accept_unread=accept_unread
+        practice=practice,
+        pilot=pilot,
+        rules=rules,
+        rules_file=exclude,
+        models=models,
+        margins=margins,
+        columns=names,
+        accept_unread=accept_unread,
+        all_figures=all_figures,
     )
     if watch:
         _watch(data, output, options, every)

@@ -104,7 +104,7 @@ def _filled(text: str, words: dict[str, Any]) -> str:
 def demo(
     me: Annotated[bool, typer.Option("--me", help="you are the participant (needs a screen)")] = False,
     browser: Annotated[bool, typer.Option("--browser", help="the simulated participant uses a page in Chromium, not a PsychoPy window")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="nine paradigms for machines instead of two (about three times as long)")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="eight more paradigms for machines (takes about three times as long)")] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="folder for sessions and report", metavar="DIR")] = Path("demo"),
 ) -> None:
     """Show everything in a few minutes: a participant, a scripted chat server, a network and simulated observers take the same trials; then the report."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
+
+import pandas as pd
 
 import spanlab
+from spanlab.analysis.data import load
 from spanlab.analysis.figures import Sheet, draw
 from spanlab.analysis.figures import prospects as figures_of
 from spanlab.core import SpanLabError
 
 from .index import SessionLine
+from .points import PointTrial, addressed, narrowing, trials_of, with_links
 
 Theme = Literal["light", "dark"]
 Made = TypeVar("Made")
@@ -30,7 +34,7 @@ class Curve:
     ----------
     name : as ``spanlab figure`` knows it
     title, caption : of the figure
-    svg : the drawing; empty where there is none yet
+    svg : the drawing, whose points are links to their trials; empty where there is none yet
     notes : what must be known
     """
 
@@ -59,10 +63,21 @@ class Curves:
 
     def _drawn(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
         try:
-            figure = spanlab.figure(name, self._folders(lines), paradigm=lines[0].paradigm)
-            return Curve(name, figure.title, figure.caption, draw(figure.spec, figure.agents, Sheet(theme=theme)), tuple(figure.notes))
+            paradigm = lines[0].paradigm
+            figure = spanlab.figure(name, self._folders(lines), paradigm=paradigm)
+            agents = frozenset(self._items(lines)["agent"].astype(str))
+            drawn = draw(with_links(figure.spec, figure.table, agents), figure.agents, Sheet(theme=theme))
+            return Curve(name, figure.title, figure.caption, addressed(drawn, paradigm), tuple(figure.notes))
         except SpanLabError as error:
             return Curve(name, name, "", "", (str(error),))
+
+    def trials(self, lines: Sequence[SessionLine], agent: str, conditions: Mapping[str, Any]) -> tuple[dict[str, Any], list[PointTrial]]:
+        """The trials of these sessions of one paradigm behind a point, and the conditions that select them."""
+        items = self._items(lines)
+        return narrowing(items, conditions), [*trials_of(items, agent, conditions)]
+
+    def _items(self, lines: Sequence[SessionLine]) -> pd.DataFrame:
+        return load(self._folders(lines)).scored.parts[lines[0].paradigm].items
 
     def _folders(self, lines: Sequence[SessionLine]) -> list[Path]:
         return [self._data / line.path for line in lines]

@@ -69,6 +69,7 @@ class AppPages:
             Route("/paradigms/{name}/play", self.play),
             Route("/paradigms/{name}/live", self.live),
             Route("/paradigms/{name}/{figure}.svg", self.figure),
+            Route("/paradigms/{name}/points", self.points),
             Route("/sessions", self.sessions),
             Route("/sessions/{path:path}/trials/{key}", self.trial),
             Route("/page/{file}", self.file),
@@ -168,6 +169,19 @@ class AppPages:
         if not lines or not (curve := await run_in_threadpool(self.curves.curve, str(request.path_params["figure"]), lines, theme)).svg:
             raise MissingError
         return Response(curve.svg, media_type="image/svg+xml")
+
+    async def points(self, request: Request) -> Response:
+        """The trials behind a point of a figure."""
+        asked = dict(request.query_params)
+        agent = asked.pop("agent", "")
+        lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
+        conditions = {name: json.loads(level) for name, level in asked.items()}
+        narrowed, trials = await run_in_threadpool(self.curves.trials, lines, agent, conditions) if lines else ({}, [])
+        if not trials:
+            raise MissingError
+        names = [line.session for line in lines]
+        paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
+        return self._page("points.html", paradigm=lines[0].paradigm, title=lines[0].title, agent=agent, conditions=narrowed, trials=trials, paths=paths)
 
     async def file(self, request: Request) -> Response:
         """Styles, scripts and letters."""

@@ -79,7 +79,7 @@ def test_one_study_and_two_machines_end_on_one_page(tmp_path: Path) -> None:
     at_the_prompt(tmp_path, "figure", "primacy_recency", "data", "-o", "ends.csv")
     assert set(pd.read_csv(tmp_path / "ends.csv")["agent"]) >= AGENTS
 
-    report = at_the_prompt(tmp_path, "compare", "data", "-o", "report")
+    report = at_the_prompt(tmp_path, "compare", "data", "--all-figures", "-o", "report")
     page = (tmp_path / report.splitlines()[-1]).read_text(encoding="utf-8")
     for name in ("Participant p01", "chat:scripted", "network:laptop", LABEL):
         assert name in page

@@ -161,6 +161,12 @@ function item(text) {
   return line;
 }
 
+/** A drawing as a part of the page; null where there is none. @param {string} address @returns {Promise<Element | null>} */
+async function drawn(address) {
+  const answer = await fetch(address);
+  return answer.ok ? document.importNode(new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement, true) : null;
+}
+
 /** Sessions and curves while they grow. @param {string} paradigm @returns {() => void} */
 function watching(paradigm) {
   const none = part("#none", HTMLElement), progress = part("#progress", HTMLElement), rows = part("#progress tbody", HTMLTableSectionElement);
@@ -231,12 +237,17 @@ function watching(paradigm) {
   const drawFigure = () => {
     const name = figures.value;
     if (!name || shown === `${name} ${state}`) return;
-    shown = `${name} ${state}`;
+    const wanted = `${name} ${state}`;
+    shown = wanted;
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const picture = new Image();
-    picture.alt = (figure.dataset.says || "").replace("{name}", name.replaceAll("_", " "));
-    picture.addEventListener("load", () => { figure.replaceChildren(picture); figure.hidden = false; });
-    picture.src = `/paradigms/${paradigm}/${name}.svg?theme=${dark ? "dark" : "light"}&state=${encodeURIComponent(state)}`;
+    void drawn(`/paradigms/${paradigm}/${name}.svg?theme=${dark ? "dark" : "light"}&state=${encodeURIComponent(state)}`).then((picture) => {
+      if (!picture || shown !== wanted) return;
+      picture.setAttribute("role", "group"); // its points are links to their trials
+      picture.setAttribute("aria-label", (figure.dataset.says || "").replace("{name}", name.replaceAll("_", " ")));
+      figure.replaceChildren(picture);
+      figure.hidden = false;
+      part("#points-hint", HTMLElement).hidden = !picture.querySelector("a");
+    });
     command.textContent = `spanlab figure ${name} ${command.dataset.folder} --paradigm ${paradigm} -o ${name}.svg`;
     if (command.parentElement) command.parentElement.hidden = false;
   };

@@ -84,7 +84,7 @@ def test_from_the_first_page_to_curves_of_me_a_network_and_an_observer(tmp_path:
         assert tab.evaluate("document.querySelector('#replay [name=like]').selectedOptions[0].textContent") == "me-1 (5)"
         push(tab, "#replay button.main")
         tab.until("[...document.querySelectorAll('#progress tbody tr')].filter((row) => row.innerText.includes('5 / 5')).length === 3", 240)
-        tab.until("document.querySelector('#figure img')?.naturalWidth > 100", 120)
+        tab.until("document.querySelectorAll('#figure svg a').length > 10", 120)
         push(tab, "#progress tbody tr:last-child a")
         tab.until("!!document.querySelector('.strip img')")
         assert tab.evaluate("document.querySelectorAll('.strip img').length") >= 3

@@ -23,7 +23,7 @@ from ..gate import Gate
 from ..index import SessionIndex
 from ..jobs import Jobs
 from ..server import application
-from .test_journey import the_app
+from .test_journey import push, the_app
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "scripts"))
 import page_tools
@@ -59,7 +59,7 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
         waits = {
             "/": "!!document.querySelector('table')",
             "/paradigms": "document.querySelectorAll('.wall li').length > 30",
-            "/paradigms/vsr": "document.querySelector('#figure img')?.naturalWidth > 100 && document.querySelector('#display').alt",
+            "/paradigms/vsr": "document.querySelector('#figure svg a') && document.querySelector('#display').alt",
             "/sessions": "!!document.querySelector('table')",
             f"/sessions/{CHAT}/trials/1": "!!document.querySelector('.strip img')",
         }
@@ -72,6 +72,28 @@ def test_pages_have_no_fault_and_fit_light_and_dark_wide_and_narrow(tmp_path: Pa
                     tab.until(shown, 240)
                     assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
                     assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        assert tab.complaints == []
+
+
+def test_a_point_is_opened_with_the_mouse_and_with_the_keyboard(tmp_path: Path, axe: str) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(GOLDEN / CHAT, data / CHAT)
+    with chromium(tmp_path / "profile") as browser, the_app(data) as link, browser.tab() as tab:
+        tab.open(link)
+        tab.until("!!document.querySelector('.job')")
+        for hand in ("mouse", "keyboard"):
+            tab.open(link.partition("/?")[0] + "/paradigms/vsr")
+            tab.until("!!document.querySelector('#figure svg a')", 240)
+            assert tab.evaluate("document.querySelector('#figure svg a').getAttribute('aria-label')").startswith("serial position")
+            if hand == "mouse":
+                push(tab, "#figure svg a path")
+            else:
+                tab.evaluate("document.querySelector('#figure svg a').focus()")
+                tab.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
+            tab.until("location.pathname.endsWith('/points') && document.querySelectorAll('tbody a').length > 0", 60)
+            assert faults(tab, axe) == []
+            push(tab, "tbody a")
+            tab.until("!!document.querySelector('.strip img')", 60)
         assert tab.complaints == []
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +25,7 @@ from spanlab.paradigms import load_paradigm, plan_session, session_design
 from spanlab.paradigms.language.schema import SessionDesign
 from spanlab.sessions import Request, Runner, begin
 
-PLAIN = Options(models=False)
+PLAIN = Options(models=False, all_figures=True)
 EVIL = '<script>alert(1)</script> & "co" </script><!--'
 
 
@@ -46,6 +47,12 @@ def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of figures are empty: for tests of which there are."""
+    monkeypatch.setattr(report_folder, "save", lambda spec, stem, styles: stem.with_suffix(".svg").touch())
+
+
+@pytest.fixture
 def page_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what a page says: figures are declared, but not drawn into files."""
     monkeypatch.setattr(report_folder, "save", lambda *_: [])
@@ -63,6 +70,24 @@ def edit(folder: Path, **values: object) -> None:
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | values), encoding="utf-8")
     for table in ("responses.parquet", "responses.csv"):
         (folder / table).unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("written")
+def test_folded_figures_are_left_to_the_page(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    whole = compare([data], out, PLAIN).read_text(encoding="utf-8")
+    everything = {file.name for file in (out / "figures").iterdir()}
+    page = compare([data], out, replace(PLAIN, all_figures=False)).read_text(encoding="utf-8")
+    left = {file.name for file in (out / "figures").iterdir()}
+    assert left == {"vsr_serial_position.svg", "sfr_serial_position.svg", "smu_set_size.svg"} < everything, "files of the earlier report are gone"
+    first, second = (re.findall(r'id="figures">(.*?)</script>', one, re.S) for one in (whole, page))
+    assert len(first) == 1
+    assert first == second, "the page draws every figure from the same numbers"
+    linked = set(re.findall(r'<a href="figures/([^"]*\.svg)"', page))
+    assert linked == left, "no link leads to a file that is not there"
+    assert page.count("spanlab figure") == whole.count("spanlab figure"), "each figure has the command that writes it"
+    assert "--all-figures" in whole
+    assert "--all-figures" not in page
 
 
 @pytest.mark.slow
