@@ -12,6 +12,11 @@ one network and two yardsticks in two paradigms.
 Why it does not halve: of that page (10 figures, without models) 22 to 24 % is importing, and 36 to 39 % is what vl-convert does, which draws: 11 to 12 % from
 Vega-Lite to Vega, 15 to 16 % from there to SVG (most of it measures texts), 10 to 11 % to PDF. A figure takes it nearly 4 % of the page. What is left for
 SpanLab's own code is 40 %: even if it took no time, a page would take more than half.
+
+Since then, folded figures are drawn by the page when they are opened, and three of the seven figures of the demonstration's data are still written as
+files. On a busy machine of two cores (load 8 to 14) that page took 12.6 to 14.9 s of processor time before, of which 3.5 s was drawing seven figures (0.8 s
+of them the start of vl-convert). The page of 12 paradigms and 33 answerers (89,100 rows, with models where these are few enough) took 78 s afterwards, of which
+2 s was drawing 3 of its 44 figures, and 470 MB. What takes longest there: tables of figures 20 s, models 14 s, tests against guessing 10 s.
 """
 
 from __future__ import annotations
