@@ -5,12 +5,9 @@ python benchmarks/fitting.py [PEOPLE [WORKERS]]     100 people and 2 workers whe
 Fits, intervals of all parameters, and held-out answers are included; recovery, which does not grow with the number of people, is not. The aim is two minutes on
 two cores.
 
-Measured once with two people, on two cores that did much other work (load about 10), and multiplied to 100: processor time of 62 s for yes-no
-questions (sdt, sdt-shared, threshold), 83 s for serial order (simple, primacy, m3), 136 s for continuous report (slots, slots-averaging, resource) and
-157 s for change detection (slots, resource, sdt-shared). All 100 people with
-yes-no questions and two workers: 66 s by the clock, 96 s of processor time, beside other work (load 5).
-Two cores that do nothing else would take half of that by the clock. Intervals take more than
-half of it.
+Measured on two cores that did nothing else, all 100 people, by the clock and as processor time: 41 s and 80 s for yes-no questions (sdt, sdt-shared,
+threshold), 41 s and 81 s for serial order (simple, primacy, m3), 83 s and 162 s for continuous report (slots, slots-averaging, resource), 63 s and 125 s for
+change detection (slots, resource, sdt-shared). Intervals take more than half of it.
 """
 
 from __future__ import annotations
