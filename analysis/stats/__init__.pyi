@@ -1,4 +1,5 @@
 from . import mixed_model as mixed_model
+from .corrections import holm as holm
 from .effect_sizes import wilson as wilson
 from .equivalence import equivalence_of_ends as equivalence_of_ends
 from .equivalence import spearman_brown as spearman_brown

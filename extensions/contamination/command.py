@@ -30,15 +30,18 @@ def contamination(
         raise SpanLabError("--margin is in points here, such as 5points: shares of right answers are compared")
     rows, problems = compared(data, margins[0] if margins else None, accept_unread)
     print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+    tests = sum(row.difference is not None for row in rows)
     for row in rows:
-        print(_in_words(row))
+        print(_in_words(row, tests))
 
 
-def _in_words(row: Contamination) -> str:
+def _in_words(row: Contamination, tests: int) -> str:
     unread = f"; unread {row.unread[0]:.0%} and {row.unread[1]:.0%}" if max(row.unread) > 0 else ""
     shares = f"{row.paradigm}, {row.agent}: {row.known:.1%} right in {row.trials[0]} known trials, {row.fresh:.1%} in {row.trials[1]} fresh ones{unread}"
-    if not row.verdict:
+    if row.difference is None:
         return f"{shares}; not tested ({row.note})"
     p = f"p = {row.p:.3f}" if row.p >= 0.001 else "p < .001"
-    interval = f"{100 * row.difference:+.1f} points [{100 * row.low:+.1f}, {100 * row.high:+.1f}], t({row.df:.1f}), {p}"
+    p += f" (Holm, {tests} tests)" if tests > 1 else ""
+    low, high = row.difference.interval(0.95)
+    interval = f"{100 * row.difference.value:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], t({row.difference.df:.1f}), {p}"
     return f"{shares}; {interval}: {row.verdict}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from spanlab.analysis.stats import Margin
+from spanlab.analysis.stats import Margin, holm
 from spanlab.core import SpanLabError, VerdictRule, as_object
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ VERDICTS = (
     VerdictRule(
         name="known trials",
         says=("better on the known trials", "worse on the known trials", "no difference shown", "alike within …"),
-        rests_on="the difference of the shares of right answers of known and fresh trials within their levels (Welch, Satterthwaite), p below 5 %; and two "
-        "one-sided tests at 5 % where a margin was declared",
+        rests_on="the difference of the shares of right answers of known and fresh trials within their levels (Welch or Student, whichever has the larger "
+        "error), p below 5 %, corrected for all models of the command (Holm); and two one-sided tests at 5 % where a margin was declared",
         says_no_when="p is 5 % or more; alike only if the 90 % interval lies within the margin; with fewer than 5 trials of a kind, more than 20 % unread "
         "replies or scores that do not vary, nothing is said",
         tests=(
@@ -38,34 +38,6 @@ VERDICTS = (
     ),
 )
 _FEWEST = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Contamination:
-    """A model's known and fresh trials.
-
-    Parameters
-    ----------
-    known, fresh : share of right answers, NaN where there are none
-    trials : how many of each, repeats counted once
-    unread : share of replies that could not be read, of each
-    difference, low, high, p, df : of known and fresh trials with the same levels; NaN where nothing is tested
-    verdict : empty where nothing is said, and ``note`` says why
-    """
-
-    paradigm: str
-    agent: str
-    known: float
-    fresh: float
-    trials: tuple[int, int]
-    unread: tuple[float, float]
-    difference: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    p: float = math.nan
-    df: float = math.nan
-    verdict: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,38 +63,70 @@ class StratifiedDifference:
         return 2 * float(stdtr(self.df, -abs(self.value) / self.se))
 
 
+@dataclass(frozen=True, slots=True)
+class Contamination:
+    """A model's known and fresh trials.
+
+    Parameters
+    ----------
+    known, fresh : share of right answers, NaN where there are none
+    trials : how many of each, repeats counted once
+    unread : share of replies that could not be read, of each
+    difference : of known and fresh trials with the same levels, with its error and degrees of freedom; None where nothing is tested
+    p : Holm's, for all models that are tested together
+    verdict : empty where nothing is said, and ``note`` says why
+    """
+
+    paradigm: str
+    agent: str
+    known: float
+    fresh: float
+    trials: tuple[int, int]
+    unread: tuple[float, float]
+    difference: StratifiedDifference | None = None
+    p: float = math.nan
+    verdict: str = ""
+    note: str = ""
+
+
 def stratified_difference(known: Mapping[str, np.ndarray], fresh: Mapping[str, np.ndarray]) -> StratifiedDifference | None:
     """Return the difference over the strata that both have, each with the weight of its known trials; None where there are too few, or nothing varies.
 
-    The variances within strata are pooled for each kind of trial, and the degrees of freedom are Satterthwaite's (Welch, 1947).
+    The variances within strata are those of each kind of trial, with Satterthwaite's degrees of freedom (Welch, 1947), or the same of both kinds (Student)
+    where the error is larger then: a few trials that all came out right would else count as known exactly.
     """
     strata = [name for name in known if name in fresh]
-    if not strata:
+    kinds = [[scores[name] for name in strata] for scores in (known, fresh)]
+    counts = [sum(map(len, kind)) for kind in kinds]
+    degrees = [count - len(strata) for count in counts]
+    if not strata or min(counts) < _FEWEST or min(degrees) < 1:
         return None
-    weights = np.array([len(known[name]) for name in strata], dtype=float)
+    weights = np.array([len(scores) for scores in kinds[0]], dtype=float)
     weights /= weights.sum()
-    value = float(sum(weight * (known[name].mean() - fresh[name].mean()) for weight, name in zip(weights, strata, strict=True)))
-    variances, degrees = [], []
-    for scores in (known, fresh):
-        count = sum(len(scores[name]) for name in strata)
-        if count < _FEWEST or count - len(strata) < 1:
-            return None
-        within = sum(float(((scores[name] - scores[name].mean()) ** 2).sum()) for name in strata) / (count - len(strata))
-        variances.append(within * float(sum(weight**2 / len(scores[name]) for weight, name in zip(weights, strata, strict=True))))
-        degrees.append(count - len(strata))
-    variance = sum(variances)
-    if not variance > 0:
+    means = [np.array([scores.mean() for scores in kind]) for kind in kinds]
+    value = float(weights @ (means[0] - means[1]))
+    squares = [sum(float(((scores - scores.mean()) ** 2).sum()) for scores in kind) for kind in kinds]
+    shares = [float(weights**2 @ [1 / len(scores) for scores in kind]) for kind in kinds]
+    each = [square / free * share for square, free, share in zip(squares, degrees, shares, strict=True)]
+    same = sum(squares) / sum(degrees) * sum(shares)
+    if not same > 0:
         return None
-    df = variance**2 / sum(part**2 / many for part, many in zip(variances, degrees, strict=True))
-    return StratifiedDifference(value, math.sqrt(variance), df)
+    if same > sum(each) * (1 + 1e-9):
+        return StratifiedDifference(value, math.sqrt(same), sum(degrees))
+    return StratifiedDifference(value, math.sqrt(sum(each)), sum(each) ** 2 / sum(part**2 / free for part, free in zip(each, degrees, strict=True)))
 
 
-def verdict_on(difference: StratifiedDifference, margin: Margin | None) -> str:
-    """Say what a difference shows."""
+def verdict_on(difference: StratifiedDifference, p: float, margin: Margin | None) -> str:
+    """Say what a difference shows.
+
+    Parameters
+    ----------
+    p : of no difference, corrected where several are tested
+    """
     low, high = difference.interval(0.90)
     if margin is not None and -margin.scaled < low and high < margin.scaled:
         return ALIKE.format(margin.words)
-    if difference.p < _LEVEL:
+    if p < _LEVEL:
         return BETTER if difference.value > 0 else WORSE
     return NO_DIFFERENCE
 
@@ -136,7 +140,12 @@ def contaminations(data: Data, margin: Margin | None = None, accept_unread: bool
         return []
     which = [kinds[str(name)] for name in items["session"]]
     table = items.assign(_pair=[f"{pair}" for pair, _ in which], _fresh=[fresh for _, fresh in which], _stratum=_strata(items))
-    return [_compared(part, margin, accept_unread) for _, part in table.groupby([table["paradigm"].astype(str), "_pair"], sort=True)]
+    rows = [_compared(part, accept_unread) for _, part in table.groupby([table["paradigm"].astype(str), "_pair"], sort=True)]
+    corrected = holm([math.nan if row.difference is None else row.difference.p for row in rows])
+    return [
+        row if row.difference is None else replace(row, p=float(p), verdict=verdict_on(row.difference, p, margin))
+        for row, p in zip(rows, corrected, strict=True)
+    ]
 
 
 def _kinds(data: Data) -> dict[str, tuple[str, bool]]:
@@ -174,8 +183,8 @@ def _strata(items: pd.DataFrame) -> list[str]:
     return ["|".join(map(str, row)) for row in items[names].itertuples(index=False, name=None)] if names else [""] * len(items)
 
 
-def _compared(part: pd.DataFrame, margin: Margin | None, accept_unread: bool) -> Contamination:
-    """The row of one model in one paradigm."""
+def _compared(part: pd.DataFrame, accept_unread: bool) -> Contamination:
+    """The row of one model in one paradigm, without a verdict."""
     trials = part.groupby(["_fresh", "_stratum", "trial_id"], observed=True)["correct"].mean()
     by_kind: list[dict[str, np.ndarray]] = [{}, {}]
     for key, scores in trials.groupby(level=[0, 1], observed=True):
@@ -199,9 +208,7 @@ def _compared(part: pd.DataFrame, margin: Margin | None, accept_unread: bool) ->
     if difference is None:
         few = min(counts) < _FEWEST or not set(known) & set(new)
         return replace(plain, note=f"fewer than {_FEWEST} trials of a kind, or no level that both have" if few else "nothing varies")
-    low, high = difference.interval(0.95)
-    verdict = verdict_on(difference, margin)
-    return replace(plain, difference=difference.value, low=low, high=high, p=difference.p, df=difference.df, verdict=verdict)
+    return replace(plain, difference=difference)
 
 
 def compared(paths: Sequence[Path], margin: Margin | None = None, accept_unread: bool = False) -> tuple[list[Contamination], Sequence[str]]:

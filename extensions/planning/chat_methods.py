@@ -114,19 +114,21 @@ class ChatSession:
     info : the content of ``session.json``
     events : the lines of its events that are not steps
     replies : lines of its transcript with replies, in the order in which they came
+    unreadable : why its conversations cannot be read; empty where they can
     """
 
     info: Mapping[str, Any]
     events: Sequence[Mapping[str, Any]] = ()
     replies: Sequence[Mapping[str, Any]] = ()
+    unreadable: str = ""
 
     @classmethod
     def of(cls, folder: Path, info: Mapping[str, Any]) -> ChatSession:
         """Read a session; of one whose conversations cannot be read, the settings remain."""
         try:
             ledger = Transcript(folder).ledger
-        except SpanLabError:
-            return cls(info)
+        except SpanLabError as error:
+            return cls(info, unreadable=str(error))
         lines = [line for line in ledger.lines if "reply" in line] or [line for some in ledger.replies.values() for line in some]
         asked = [line for line in lines if "judge" not in line and "scores" not in line]
         return cls(info, [event for event in ledger.events if event["event"] != "step"], asked)
@@ -180,6 +182,9 @@ def _session_sentences(sessions: Sequence[ChatSession]) -> list[str]:
     sentences.append(f"Replies were read by version {listed(known)} of SpanLab's reader." if known else _GAP.format("version of the reader of replies") + ".")
     batches = sum(bool(as_object(session.info.get("care")).get("batch")) for session in sessions)
     sentences.append(f"Requests of {plural(batches, 'session')} were submitted in batches." if batches else "")
+    sentences += [
+        f"[A session's conversations cannot be read, so nothing is known of them here: {session.unreadable}]" for session in sessions if session.unreadable
+    ]
     return [sentence for sentence in sentences if sentence]
 
 

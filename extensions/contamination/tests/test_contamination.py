@@ -11,11 +11,11 @@ import pytest
 from command_line import Run, command_line
 
 import spanlab as package
-from spanlab.analysis.stats import Margin
+from spanlab.analysis.stats import Margin, holm
 from spanlab.core import SpanLabError
 from spanlab.sessions import read_session, same_trials
 
-from ..comparing import ALIKE, BETTER, NO_DIFFERENCE, WORSE, stratified_difference, verdict_on
+from ..comparing import ALIKE, BETTER, NO_DIFFERENCE, WORSE, compared, stratified_difference, verdict_on
 
 POINTS = Margin(10.0, "points")
 
@@ -34,7 +34,7 @@ def scores(shares: tuple[float, float], trials: int, seed: int) -> dict[str, np.
 def judged(known: tuple[float, float], fresh: tuple[float, float], margin: Margin | None = None) -> str:
     difference = stratified_difference(scores(known, 30, 1), scores(fresh, 30, 2))
     assert difference is not None
-    return verdict_on(difference, margin)
+    return verdict_on(difference, difference.p, margin)
 
 
 def test_a_model_that_knows_the_published_trials_is_found() -> None:
@@ -56,7 +56,7 @@ def test_levels_are_no_difference() -> None:
     difference = stratified_difference(known, fresh)
     assert difference is not None
     assert abs(difference.value) < 0.01
-    assert verdict_on(difference, None) == NO_DIFFERENCE
+    assert verdict_on(difference, difference.p, None) == NO_DIFFERENCE
 
 
 def test_nothing_is_said_of_few_trials_and_of_scores_that_do_not_vary() -> None:
@@ -65,21 +65,35 @@ def test_nothing_is_said_of_few_trials_and_of_scores_that_do_not_vary() -> None:
     assert stratified_difference({"1": np.arange(9) / 9}, {"2": np.arange(9) / 9}) is None
 
 
-@pytest.mark.parametrize(("share", "trials", "answers"), [(0.5, 20, 1), (0.8, 40, 1), (0.9, 30, 24), (0.7, 12, 3)])
-def test_the_test_has_its_size_and_the_interval_its_level(share: float, trials: int, answers: int) -> None:
+@pytest.mark.parametrize(
+    ("share", "known_trials", "fresh_trials", "answers"),
+    [(0.5, 20, 20, 1), (0.8, 40, 40, 1), (0.9, 30, 30, 24), (0.7, 12, 12, 3), (0.95, 60, 12, 1), (0.9, 5, 20, 1), (0.5, 5, 5, 1)],
+)
+def test_the_test_has_its_size_and_the_interval_its_level(share: float, known_trials: int, fresh_trials: int, answers: int) -> None:
+    """Also where a few trials that are nearly always right are held against many: they often do not vary at all."""
     draw = np.random.default_rng(3)
-    rejected = held = 0
+    rejected = held = tested = 0
     for _ in range(2000):
-        known, fresh = ({"1": draw.binomial(answers, share, trials) / answers} for _ in range(2))
+        known, fresh = ({"1": draw.binomial(answers, share, trials) / answers} for trials in (known_trials, fresh_trials))
         difference = stratified_difference(known, fresh)
         if difference is None:
-            held += 1
             continue
+        tested += 1
         rejected += difference.p < 0.05
         low, high = difference.interval(0.95)
         held += low <= 0 <= high
-    assert rejected / 2000 <= 0.065
-    assert held / 2000 >= 0.93
+    assert tested > 1800
+    assert rejected / tested <= 0.065
+    assert held / tested >= 0.93
+
+
+def test_many_models_are_not_accused_one_by_one() -> None:
+    """One of twenty honest models is significant by itself; of twenty that are tested together it is not."""
+    difference = stratified_difference(scores((0.75, 0.65), 30, 1), scores((0.71, 0.61), 30, 2))
+    assert difference is not None
+    assert 0.0025 < difference.p < 0.05
+    assert verdict_on(difference, difference.p, None) == BETTER
+    assert verdict_on(difference, float(holm([difference.p, *[0.5] * 19])[0]), None) == NO_DIFFERENCE
 
 
 def test_fresh_trials_have_the_levels_of_known_ones_and_none_of_their_lists(tmp_path: Path) -> None:
@@ -95,6 +109,19 @@ def test_fresh_trials_have_the_levels_of_known_ones_and_none_of_their_lists(tmp_
     assert (info["fresh_of"], info["like"]) == ({"session": first.name}, "")
     with pytest.raises(SpanLabError, match="name these with"):
         package.replay("nback_verbal", agent="chance", fresh=True, data=tmp_path)
+
+
+def test_models_of_one_command_are_tested_together(spanlab: Run, tmp_path: Path) -> None:
+    known = package.replay("nback_verbal", agent="chance", trials=12, levels={"n": [1, 2]}, data=tmp_path / "data")
+    package.replay(agent="capacity:1", like=known.folder, data=tmp_path / "data")
+    for agent in ("chance", "capacity:1"):
+        package.replay(agent=agent, like=known.folder, fresh=True, data=tmp_path / "data")
+    rows, _ = compared([tmp_path / "data"])
+    alone = [row.difference.p for row in rows if row.difference is not None]
+    assert len(alone) == 2
+    assert [row.p for row in rows] == pytest.approx(holm(alone))
+    assert sorted(alone) != pytest.approx(sorted(row.p for row in rows))
+    assert spanlab("contamination", "data")[1].count("(Holm, 2 tests)") == 2
 
 
 def test_the_command_tells_both_kinds_apart(spanlab: Run, tmp_path: Path) -> None:

@@ -144,3 +144,12 @@ def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, t
             assert part["text"] in text
     assert text.count(first["sent"][0]["parts"][1]["text"]) == 1, "instructions that all trials have are printed once"
     assert text.index("## References") < text.index("## Appendix: prompts")
+
+
+def test_conversations_that_cannot_be_read_are_not_called_unrecorded_alone(spanlab: Run, tmp_path: Path) -> None:
+    name = "vsr-chat-scripted-s31"
+    shutil.copytree(GOLDEN / "finished" / name, folder := tmp_path / "data" / name)
+    assert "conversations cannot be read" not in spanlab("methods", "data")[1]
+    (folder / "transcripts.jsonl").write_text('{"trial": "1", "reply"\n' * 3, encoding="utf-8")
+    text = spanlab("methods", "data")[1]
+    assert "[A session's conversations cannot be read, so nothing is known of them here: " in text
