@@ -101,13 +101,7 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
         work += work_done()
         if failures >= _MAX_FAILURES or work >= _MAX_WORK:
             break
-    for path, why in illegible(paradigm.data, paradigm.instructions):
-        problem = paradigm.reader.document.problem(path, why)
-        problems.setdefault((problem.where, problem.key), problem)
-    for problem in (*_dead_keys(paradigm, kinds), *_not_for_networks(paradigm, kinds)):
-        problems.setdefault((problem.where, problem.key), problem)
-    if deaf:
-        problem = paradigm.reader.document.problem(("network",), f"{deaf}; or leave out 'network'")
+    for problem in _problems_of_file(paradigm, kinds, deaf):
         problems.setdefault((problem.where, problem.key), problem)
     if not problems:
         for text, where in lacking_in_examples(paradigm).items():
@@ -118,6 +112,40 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
     wrong = unanswerable(paradigm.triggers, kinds) if paradigm.triggers is not None else None
     if wrong is not None:
         raise ParadigmError([paradigm.reader.document.problem(("triggers", "responses"), wrong)])
+    _check_designs(paradigm)
+    many = f"{len(combinations)} condition{'s' * (len(combinations) > 1)}, {compiled} trials compiled"
+    reached = min(compiled, most) // len(GENERATORS)
+    many += f" of the first {reached} conditions alone" if reached < len(combinations) else ""
+    many += f", without {len(needed) - compiled} levels drawn at random" if len(once) <= compiled < len(needed) else ""
+    extent = "all drawn" if drawn_of >= len(combinations) else f"{drawn_of} conditions drawn, which are {look.count} displays"
+    file = paradigm.reader.document.name
+    return f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {extent})"
+
+
+def _problems_of_file(paradigm: Paradigm, kinds: dict[ResponseKind, None], deaf: str) -> Iterator[Problem]:
+    """What is wrong whatever the trial: words that cannot be written, keys that no question has, and a network that cannot take part.
+
+    Parameters
+    ----------
+    kinds : of all questions of its trials
+    deaf : why a network cannot take them; empty where one can
+    """
+    for path, why in illegible(paradigm.data, paradigm.instructions):
+        yield paradigm.reader.document.problem(path, why)
+    yield from _dead_keys(paradigm, kinds)
+    yield from _not_for_networks(paradigm, kinds)
+    if deaf:
+        yield paradigm.reader.document.problem(("network",), f"{deaf}; or leave out 'network'")
+
+
+def _check_designs(paradigm: Paradigm) -> None:
+    """Plan a session of each design that is adaptive or chooses its trials.
+
+    Raises
+    ------
+    ParadigmError
+        when one cannot be planned.
+    """
     for name, design in paradigm.designs.items():
         if isinstance(design, SessionDesign) and (design.adaptive is not None or design.chooses):
             try:
@@ -126,13 +154,6 @@ def check_paradigm(source: str | Path, inspect: Callable[[Paradigm, Trial], None
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name, error.key), error.why)]) from None
             except SpanLabError as error:
                 raise ParadigmError([paradigm.reader.document.problem(("designs", name), str(error))]) from None
-    many = f"{len(combinations)} condition{'s' * (len(combinations) > 1)}, {compiled} trials compiled"
-    reached = min(compiled, most) // len(GENERATORS)
-    many += f" of the first {reached} conditions alone" if reached < len(combinations) else ""
-    many += f", without {len(needed) - compiled} levels drawn at random" if len(once) <= compiled < len(needed) else ""
-    extent = "all drawn" if drawn_of >= len(combinations) else f"{drawn_of} conditions drawn, which are {look.count} displays"
-    file = paradigm.reader.document.name
-    return f"{'' if file == f'{paradigm.name}.yaml' else f'{file}: '}{paradigm.name} is fine ({many}, {extent})"
 
 
 def _random_levels(paradigm: Paradigm, combinations: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any], Generator]]:
