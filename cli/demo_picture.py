@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..core.agent_kinds import PARTICIPANT, SIMULATED
 from ..core.atomic_files import write_whole
 from ..core.errors import SpanLabError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The figures of the page: paradigm, figure, heading.
 PICTURES = (
@@ -82,7 +78,8 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[Path], width_mm: float) 
 
 
 def result_in_words(sessions: Sequence[Path]) -> list[str]:
-    """For each paradigm the share of correct answers of everyone, and of published people at the same levels."""
+    """For each paradigm the share of correct answers of everyone; where there are published people, at their set sizes, each with the same weight."""
+    from ..analysis.data.style import listed
     from ..sessions.record.reader import read_session
     from ..sessions.result import SessionResult
 
@@ -91,21 +88,27 @@ def result_in_words(sessions: Sequence[Path]) -> list[str]:
     for folder in sessions:
         info, result = read_session(folder), SessionResult(folder)
         paradigm = str(info["paradigm"])
-        titles[paradigm] = str(info.get("paradigm_title", paradigm))
-        people = _published(paradigm, result.responses)
-        if people is not None:
-            shares.setdefault(paradigm, {})["published people"] = people
         name = {PARTICIPANT.name: "you", SIMULATED.name: "simulated participant"}.get(info["agent_kind"], str(info["agent"]))
-        shares.setdefault(paradigm, {})[name] = result.accuracy
-    return [f"{titles[paradigm]}, correct: {', '.join(f'{name} {100 * share:.0f}%' for name, share in told.items())}." for paradigm, told in shares.items()]
+        rows = result.responses
+        rows = rows[~rows["practice"].astype(bool)]
+        people = _published(paradigm)
+        by_size = rows["correct"].astype("Float64").groupby(rows["set_size"]).mean()
+        common = [size for size in by_size.index if size in people]
+        at = f" at set sizes {listed([str(int(size)) for size in common])}" if common and len(common) < len(by_size) else ""
+        titles[paradigm] = f"{info.get('paradigm_title', paradigm)}, correct{at}"
+        told = shares.setdefault(paradigm, {})
+        if common:
+            told["published people"] = sum(people[size] for size in common) / len(common)
+        told[name] = float(by_size[common].mean()) if common else result.accuracy
+    return [f"{titles[paradigm]}: {', '.join(f'{name} {100 * share:.0f}%' for name, share in told.items())}." for paradigm, told in shares.items()]
 
 
-def _published(paradigm: str, responses: pd.DataFrame) -> float | None:
-    """The mean accuracy of published people at the set sizes of a session; None where there are none."""
+def _published(paradigm: str) -> dict[int, float]:
+    """The mean accuracy of published people by set size."""
     from ..human_data import published
 
     table = published(paradigm)
-    if not len(table) or table["set_size"].isna().all():
-        return None
-    there = table[table["set_size"].isin(responses["set_size"].dropna().astype(int).unique())]
-    return float(there.groupby("set_size")["accuracy"].mean().mean()) if len(there) else None
+    if not len(table):
+        return {}
+    means = table.dropna(subset="set_size").groupby("set_size")["accuracy"].mean()
+    return dict(zip(means.index.astype(int).tolist(), means.tolist(), strict=True))

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from command_line import Run, complaint
 
+from spanlab import replay
+from spanlab.cli.demo_picture import result_in_words
+
 
 def install(site: Path, package: Path) -> None:
     """A package as an installer leaves it: its module, and its entry points."""
@@ -76,3 +79,17 @@ def test_a_new_plugin_has_a_stimulus_an_agent_and_a_figure(tmp_path: Path, run: 
     spanlab(tmp_path, "replay", "cd", "--agent", "my-plugin-first", "--trials", "24", "--seed", "3")
     spanlab(tmp_path, "figure", "my_plugin_course", "data", "-o", "course.csv")
     assert (tmp_path / "course.csv").read_text(encoding="utf-8").count("\n") == 4
+
+
+def test_the_result_of_the_demonstration_is_at_the_set_sizes_that_people_had(tmp_path: Path) -> None:
+    """A capacity of two fails at large sets, which no published person of this paradigm had."""
+    session = replay("smu", agent="capacity:2", trials=48, data=tmp_path, say=lambda _: None)
+    rows = session.responses[~session.responses["practice"].astype(bool)]
+    by_size = rows["correct"].astype("Float64").groupby(rows["set_size"]).mean()
+    assert set(by_size.index) > {1, 2, 3, 4}
+    at_these = float(by_size[[1, 2, 3, 4]].mean())
+    assert at_these > session.accuracy + 0.1
+    (words,) = result_in_words([session.folder])
+    assert words == f"Spatial Memory Updating, correct at set sizes 1, 2, 3 and 4: published people 86%, capacity:2 {100 * at_these:.0f}%."
+    alike = replay("smu", agent="ideal", trials=8, levels={"set_size": [1, 2, 3, 4]}, data=tmp_path, say=lambda _: None)
+    assert result_in_words([alike.folder]) == ["Spatial Memory Updating, correct: published people 86%, ideal 100%."]

@@ -136,6 +136,8 @@ def test_the_index_is_read_once_and_can_be_deleted(folder: Path, monkeypatch: py
     assert {one.path for one in SessionIndex(folder).lines()} == {CHAT, "deep/er/again"}
     shutil.rmtree(folder / CHAT)
     assert [one.path for one in kept.lines()] == ["deep/er/again"]
+    (folder / "deep" / "er" / "again" / "session.json").unlink()
+    assert kept.lines() == [], "a folder that was a session is none any more"
 
 
 def test_what_buttons_run(folder: Path) -> None:
