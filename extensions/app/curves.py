@@ -20,6 +20,8 @@ from spanlab.core import SpanLabError
 from .index import SessionLine
 from .points import PointTrial, addressed, narrowing, trials_of, with_links
 
+#: As wide as the page has figures, so that their letters are as large as its own.
+_WIDTH_MM = 200.0
 Theme = Literal["light", "dark"]
 Made = TypeVar("Made")
 #: so many things of a kind are kept
@@ -66,7 +68,7 @@ class Curves:
             paradigm = lines[0].paradigm
             figure = spanlab.figure(name, self._folders(lines), paradigm=paradigm)
             agents = frozenset(self._items(lines)["agent"].astype(str))
-            drawn = draw(with_links(figure.spec, figure.table, agents), figure.agents, Sheet(theme=theme))
+            drawn = draw(with_links(figure.spec, figure.table, agents), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme))
             return Curve(name, figure.title, figure.caption, addressed(drawn, paradigm), tuple(figure.notes))
         except SpanLabError as error:
             return Curve(name, name, "", "", (str(error),))
