@@ -47,7 +47,7 @@ from ..options import (
     terminal,
 )
 from .run import DATA, given
-from .study import WayOn, decide, lines_to_go_on, run_study, ways_on
+from .study import WayOn, decide, lines_to_go_on, recorded_by, run_study, ways_on
 
 if TYPE_CHECKING:
     from ...agents.chat.agent import ChatAgent
@@ -196,7 +196,7 @@ def _refuse_options(context: typer.Context, agents: Sequence[str]) -> None:
 def resume(
     context: typer.Context,
     session: Annotated[
-        Path, typer.Argument(help="folder of an unfinished session, of a session of a study, or a folder with one such session", metavar="FOLDER")
+        Path, typer.Argument(help="folder of an unfinished session, of a session of a study, or with one of these; or a study file", metavar="FOLDER")
     ],
     skip: Annotated[str, typer.Option("--skip", help="studies: skip the rest of this paradigm", metavar="NAME")] = "",
     repeat: Annotated[str, typer.Option("--repeat", help="studies: repeat this paradigm; its earlier data are kept, and set aside", metavar="NAME")] = "",
@@ -224,6 +224,7 @@ def resume(
     from ...sessions.conduct import agent_again, carry_out, check_shared_out
     from ...sessions.record.reader import has_failed
 
+    session = recorded_by(session)
     if skip or repeat:
         decide(session, skip, repeat, reason)
     elif reason:

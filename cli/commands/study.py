@@ -329,6 +329,24 @@ def lines_to_go_on(folder: Path) -> list[str] | None:
     return None if ways is None else [way.line for way in ways]
 
 
+def recorded_by(file: Path) -> Path:
+    """The folder of a study's data, by the file of the study; any other path as it is.
+
+    Raises
+    ------
+    SpanLabError
+        where nobody has taken part in the study yet, as far as the default folder of data tells.
+    """
+    from ...sessions.studies.study import is_study, load_study
+
+    if not file.is_file() or not is_study(file):
+        return file
+    folder = DATA / load_study(file).name
+    if not folder.is_dir():
+        raise SpanLabError(f"nobody has taken part in this study yet in {folder}; if its data are elsewhere, give their folder in place of {file.name}")
+    return folder
+
+
 def ways_on(folder: Path) -> list[WayOn] | None:
     """How each unfinished session of a study in a folder of its data goes on; None for a folder that is not a study's."""
     from ...sessions.studies.visit_files import finished_on_record, latest_visits, read_journal

@@ -73,9 +73,10 @@ class PageEvent:
 
 
 class Turns:
-    """Turns to work: a few sessions of a server work at the same time, and none begins while pages wait for the server itself.
+    """Turns to work: a few sessions of a server work at the same time, one of them at most begins, and none while pages wait for the server itself.
 
-    Pages wait where somebody who has come sees nothing yet, and where the server is late to come round to its lines.
+    Pages wait where somebody who has come sees nothing yet, and where the server is late to come round to its lines. Beginnings take long,
+    so one turn is always left to sessions that come back with an answer, whose pages wait for its acknowledgement.
 
     Parameters
     ----------
@@ -111,19 +112,24 @@ class Turns:
         ----------
         begins : whether the session begins with it: then it waits for pages, too, a few seconds at most, since people may come all the time
         """
-        if not begins:
-            self._working.acquire()
-            return
         until = time.monotonic() + _PAGES_FIRST_S
-        with self._beginning:
+        if begins:
+            self._beginning.acquire()
             with self._changed:
                 while (self._arriving or self._late()) and time.monotonic() < until:
                     self._changed.wait(_LATE_S)
-            self._working.acquire()
+        self._working.acquire()
 
-    def release(self) -> None:
-        """Leave the turn to others."""
+    def release(self, began: bool) -> None:
+        """Leave the turn to others.
+
+        Parameters
+        ----------
+        began : whether the session began with it
+        """
         self._working.release()
+        if began:
+            self._beginning.release()
 
     def _late(self) -> bool:
         return self._beat is not None and time.monotonic() - self._beat > _LATE_S
@@ -138,7 +144,9 @@ class Turn:
     """
 
     def __init__(self, turns: Turns | None = None) -> None:
-        self._turns, self._taken, self._arriving, self._begun = turns, False, False, False
+        self._turns, self._taken, self._arriving = turns, False, False
+        #: whether the session has begun, and whether it does so in the turn that it has
+        self._begun = self._begins = False
 
     def arrive(self) -> None:
         """The participant has come, and sees nothing yet: others let the session go first until it waits for its page."""
@@ -154,7 +162,8 @@ class Turn:
             yield
         finally:
             if self._turns is not None:
-                self._turns.acquire(begins=not self._begun)
+                self._begins = not self._begun
+                self._turns.acquire(self._begins)
                 self._taken = self._begun = True
 
     def end(self) -> None:
@@ -166,7 +175,7 @@ class Turn:
             self._turns.arrived()
         if self._taken:
             self._taken = False
-            self._turns.release()
+            self._turns.release(self._begins)
 
 
 class Channel:

@@ -210,9 +210,24 @@ def test_no_session_begins_while_the_server_is_late() -> None:
     assert not works.wait(0.3)
     while not works.wait(0.01):
         turns.beat()
-    turns.release()
+    turns.release(began=True)
     time.sleep(0.3)
     turns.acquire(begins=False)  # a session that has begun goes on
+
+
+def test_sessions_that_begin_leave_a_turn_to_those_with_answers() -> None:
+    turns, began = Turns(2), threading.Semaphore(0)
+    for _ in range(3):
+        threading.Thread(target=lambda: (turns.acquire(begins=True), began.release()), daemon=True).start()
+    assert began.acquire(timeout=60)
+    assert not began.acquire(timeout=0.2)  # the second turn is free, and the other two wait
+    answers = threading.Event()
+    threading.Thread(target=lambda: (turns.acquire(begins=False), answers.set()), daemon=True).start()
+    assert answers.wait(60)
+    turns.release(began=False)
+    for _ in range(2):
+        turns.release(began=True)
+        assert began.acquire(timeout=60)  # one after the other
 
 
 BLANK = Blank(colour="gray")

@@ -67,6 +67,20 @@ def test_every_folder_of_a_study_tells_what_goes_on(study: Study, data: Path, ru
     assert (status, out) == (0, f"nothing to do: every session of the study in {visit} is over\n")
 
 
+def test_the_file_of_a_study_goes_on_as_its_data_do(study: Study, data: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.agents.human import seating
+
+    assert "nobody has taken part in this study yet in data/" in complaint(*run("resume", "study.yaml"))
+    visit = interrupted(study, data)
+    monkeypatch.setattr(seating, "seat", lambda *_: Guest())
+    status, _, err = run("resume", "study.yaml")
+    assert status == 0, err
+    assert read_journal(visit)[-1]["event"] == "finished"
+    assert "nothing to do" in run("resume", "study.yaml")[1]
+    (tmp_path / "notes.yaml").write_text("study of nothing")
+    assert "is not a session" in complaint(*run("resume", tmp_path / "notes.yaml"))
+
+
 def test_an_ordinary_session_of_a_study_tells_what_goes_on_with_the_rest(study: Study, data: Path, run: Run) -> None:
     visit = interrupted(study, data, at=8)
     finished = next(folder for folder in find_sessions([visit]) if (folder / "responses.csv").exists())
