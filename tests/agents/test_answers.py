@@ -50,7 +50,7 @@ def test_a_perfect_agent_that_takes_the_words_for_values_is_stopped_and_told(tmp
     assert "a written answer '9' stands for 8, which percept.ask.kind.parse gives" in str(error.value)
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_the_last_of_numbered_places_comes_up(name: str) -> None:
     """So whoever takes the words for values comes to one that is not allowed."""

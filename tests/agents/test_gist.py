@@ -75,6 +75,7 @@ def test_a_list_length_effect_without_any_item() -> None:
     assert share_right("vir", "filled", {"list_length": 4, "retention_steps": 0}, 200) == pytest.approx(0.5, abs=0.12)
 
 
+@pytest.mark.slow
 def test_the_last_item_is_all_that_one_back_needs() -> None:
     levels = {"lures": "none", "grid": 3}
     assert share_right("nback_spatial", "last", {**levels, "n": 1}, 10) == 1.0
@@ -82,6 +83,7 @@ def test_the_last_item_is_all_that_one_back_needs() -> None:
     assert share_right("nback_verbal", "sum", {"n": 2, "lures": "none"}, 10) < 0.9
 
 
+@pytest.mark.slow
 def test_order_is_not_in_the_gist() -> None:
     assert share_right("vsr", "sum", {"list_length": 5}, 100) == pytest.approx(1 / 5, abs=0.06)
     assert share_right("vsr", "first", {"list_length": 5}, 60) == pytest.approx(2 / 5, abs=0.08)

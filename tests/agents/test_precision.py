@@ -19,6 +19,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> spanlab.SessionResult:
     return spanlab.replay("continuous_colour", agent="precision:12", trials=600, data=tmp_path_factory.mktemp("data"), say=lambda text: None)
 
 
+@pytest.mark.slow
 def test_errors_of_continuous_reports_grow_with_the_root_of_set_size(report: spanlab.SessionResult) -> None:
     responses = report.responses
     assert (responses["agent_kind"].iloc[0], bool(responses["oracle"].iloc[0])) == ("precision", True)
@@ -29,6 +30,7 @@ def test_errors_of_continuous_reports_grow_with_the_root_of_set_size(report: spa
         assert np.sqrt((errors**2).mean()) == pytest.approx(12 * sqrt(size), rel=4 / sqrt(2 * len(errors)))
 
 
+@pytest.mark.slow
 def test_lists_are_recognised_item_by_item(tmp_path: Path) -> None:
     result = spanlab.replay(
         "digit_span", agent="precision", trials=300, levels={"list_length": [4], "direction": "forward"}, data=tmp_path, say=lambda text: None

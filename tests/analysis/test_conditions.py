@@ -117,6 +117,7 @@ def test_a_perfect_machine_has_no_interval_of_d_prime(tmp_path: Path) -> None:
     assert drawing.table["note"].str.contains("no spread").all()
 
 
+@pytest.mark.slow
 def test_a_page_asks_for_factors_that_no_effect_shows(tmp_path: Path) -> None:
     found, _, _ = compute_figures(load([saved(tmp_path, people(4, 60))]), "search")
     asked = {name: one.asked for name, one in found.items() if one.asked}

@@ -68,6 +68,7 @@ def test_the_density_of_a_mixture_adds_up() -> None:
     assert np.trapezoid(fitted.density(at), at) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_table_by_person_and_set_size() -> None:
     table = report_errors(score_table(planted_table({"p1": (0.8, 0.1, 0.1), "p2": (0.6, 0.1, 0.3)}, {1: 15, 3: 20}, trials=300)), by=("set_size",))
     assert list(table["participant"]) == ["p1", "p1", "p2", "p2"]
@@ -99,6 +100,7 @@ def test_orientations_are_told_in_their_own_degrees() -> None:
         ((1.0, 1e-9), 0.6, 300, "errors spread by less than 1°: no distribution fitted"),
     ],
 )
+@pytest.mark.slow
 def test_without_enough_to_go_by_nothing_is_fitted_and_the_reason_is_given(weights: tuple[float, ...], sd: float, trials: int, note: str) -> None:
     (row,) = report_errors(score_table(planted_table({"p1": weights}, {3: sd}, trials=trials))).to_dict("records")
     assert row["note"] == note

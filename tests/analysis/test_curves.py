@@ -33,6 +33,7 @@ def test_planted_set_size_effect_comes_back() -> None:
     np.testing.assert_allclose(curve["mean"], [0.7, 0.4, 0.1], atol=0.03)
 
 
+@pytest.mark.slow
 def test_planted_primacy_and_recency_come_back() -> None:
     table = primacy_recency(responses(bowed, repetitions=3000, seed=3))
     planted = {"primacy": 0.45, "recency": 0.35}
@@ -124,6 +125,7 @@ def test_limits_of_shares_agree_with_the_t_interval_for_many_units() -> None:
 
 
 @pytest.mark.parametrize(("people", "lists", "share", "spread"), [(8, 12, 1 / 12, 0.04), (8, 12, 1 / 12, 0.0), (8, 48, 0.6, 0.14), (20, 48, 0.95, 0.03)])
+@pytest.mark.slow
 def test_intervals_of_shares_over_people_hold_rare_and_frequent_ones(people: int, lists: int, share: float, spread: float) -> None:
     """Resampled limits of 8 people who did something in one list of twelve held 89 of 100."""
     random, held = np.random.RandomState(3), []

@@ -77,6 +77,7 @@ def test_answering_the_other_way_round_turns_both_signs(four: tuple[int, int, in
 
 
 @given(counts, corrections)
+@pytest.mark.slow
 def test_a_hit_more_never_lowers_and_a_false_alarm_more_never_raises(four: tuple[int, int, int, int], correction: Correction) -> None:
     hit, miss, alarm, rejection = four
     now = detection(*four, correction)
@@ -97,6 +98,7 @@ def test_clipped_values_keep_their_range_and_log_linear_ones_are_finite(four: tu
 
 
 @given(st.lists(counts, min_size=1, max_size=5), st.sampled_from(CORRECTIONS))
+@pytest.mark.slow
 def test_arrays_are_computed_element_by_element(many: list[tuple[int, int, int, int]], correction: Correction) -> None:
     hits, misses, alarms, rejections = np.array(many).T
     together = detection(hits, misses, alarms, rejections, correction)

@@ -159,6 +159,7 @@ def test_trials_in_several_pieces_are_put_together(rows: pd.DataFrame, tmp_path:
     the_same(all_tables(load(halves), SOME), all_tables(load_scattered(halves, SOME, rows=500), SOME))
 
 
+@pytest.mark.slow
 def test_what_some_files_lack_others_may_have(tmp_path: Path) -> None:
     old = responses(falling, agent="network:old", repetitions=8).drop(columns=["serial_position", "chance"])
     new = responses(falling, agent="network:new", repetitions=8, seed=2)
@@ -168,6 +169,7 @@ def test_what_some_files_lack_others_may_have(tmp_path: Path) -> None:
     assert "96 items without serial position left out." in found["notes of serial_position of vsr"]
 
 
+@pytest.mark.slow
 def test_a_csv_file_and_nothing_at_all(rows: pd.DataFrame, at_once: dict[str, Any], tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "rows.csv", index=False)
     the_same(at_once, all_tables(load_scattered([tmp_path / "rows.csv"], SOME), SOME))

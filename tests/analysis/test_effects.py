@@ -232,6 +232,7 @@ def test_curves_are_those_of_plain_group_bys() -> None:
             assert row["n_units"] == len(part)
 
 
+@pytest.mark.slow
 def test_sessions_are_the_units_of_a_machine_that_took_several() -> None:
     runs = [responses(lambda length, place: 0.6, repetitions=3, seed=n, session=f"s{n}") for n in range(10)]
     many, few, one = (accuracy(together(*runs[:number])).iloc[0] for number in (10, 2, 1))
@@ -256,6 +257,7 @@ def test_k_by_hand(items: int, hits: float, alarms: float, pashler: float, cowan
     assert math.isnan(pashler_k(items, 1, 1))
 
 
+@pytest.mark.slow
 def test_k_of_people_is_averaged_over_people() -> None:
     people = [
         table(change_detection(held, sizes=(4, 6)), 1500, agent="participant", kind="participant", participant=f"P{n}", paradigm="cd", seed=n)
@@ -345,6 +347,7 @@ def test_switch_and_mixing_costs_come_back() -> None:
             assert found[cost]["p"] < 0.001
 
 
+@pytest.mark.slow
 def test_congruency_and_switch_costs_by_congruency_come_back() -> None:
     accuracy = {"one task": 0.8, "repetition": 0.75, "switch": 0.5}
     data = table(switching(accuracy, dict.fromkeys(accuracy, 500.0), (0.15, -40)), 800, paradigm="sts")
@@ -452,7 +455,7 @@ def poor() -> dict[str, pd.DataFrame]:
 POOREST = ("empty", "nothing at all", "one trial", "no trials", "some missing", "all right", "odd factors")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [what if what in POOREST else pytest.param(what, marks=pytest.mark.slow) for what in sorted(poor())])
 def test_poor_data_get_a_note_and_never_an_error(what: str) -> None:
     scored = score_table(poor()[what])

@@ -140,6 +140,7 @@ def test_a_participant_of_two_paradigms_is_counted_once_and_goes_everywhere_what
     assert set(kept["participant"]) == {"bb", "ccc"}
 
 
+@pytest.mark.slow
 def test_nothing_left_and_nothing_there() -> None:
     kept, report = left(data(), rule("participants", "accuracy", below=2.0))
     assert not len(kept)
@@ -158,6 +159,7 @@ def test_nothing_left_and_nothing_there() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([(level, name) for name, (levels, _) in OF_ANSWERS.items() for level in levels]), st.floats(-1, 3), st.integers(0, 5))
+@pytest.mark.slow
 def test_every_row_is_kept_or_counted(what: tuple[str, str], bound: float, seed: int) -> None:
     table = mixed(*(responses(lambda *_: 0.6, kind="participant", participant=f"p{n}", seed=seed + n, repetitions=2) for n in range(3)))
     table["rt_ms"] = np.random.RandomState(seed).uniform(100, 900, len(table))

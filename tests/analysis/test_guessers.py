@@ -52,6 +52,7 @@ def alone() -> Mixed:
     return model(*falling())
 
 
+@pytest.mark.slow
 def test_yardsticks_change_no_test_and_are_in_none(alone: Mixed) -> None:
     """Eight people fall from 94 % to 40 %; with observers beside them who were handed the answers, tables are the same to the last bit."""
     beside = model(*falling(), *yardsticks())
@@ -92,6 +93,7 @@ def test_without_random_effects_the_likelihood_ratio_is_that_of_two_shares() -> 
     assert 2 * (whole.profile([]) - whole.without(np.array([[1.0, -1.0]])).profile([])) == pytest.approx(g, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_yardsticks_stretch_no_axis() -> None:
     def times(agent: str, kind: str, ms: float) -> pd.DataFrame:
         table = responses(lambda *_: 1.0, agent=agent, kind=kind, paradigm="sts", lengths=(3,), repetitions=12, participant="A" * (kind == "participant"))
@@ -117,6 +119,7 @@ def guesser(seed: int, trials: int = 12, **options: object) -> pd.DataFrame:
     return responses(lambda *_: 1 / 9, agent="dull", lengths=(4,), repetitions=trials, seed=seed, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_guesser_beside_a_network_is_not_told_from_guessing() -> None:
     """The comparison of a model's log odds with those of chance called 15 of these 30 different from guessing."""
     different: list[bool] = []
@@ -250,6 +253,7 @@ def test_the_table_of_coverage_is_whole_and_says_what_it_should() -> None:
         assert counted != "test rejects" or float(percent) - float(error) <= 6.5, (counted, percent)
 
 
+@pytest.mark.slow
 def test_sensitivity_of_a_machine_has_an_interval_over_its_sessions() -> None:
     tables = [yes_no(0.4, sensitivity, seed=at, trials=80) for at, sensitivity in enumerate((0.1, 0.5, 0.9))]
     parts = [part.assign(session=f"s{at}", trial=part["trial"] + 100 * at) for at, part in enumerate(tables)]

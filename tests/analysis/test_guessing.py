@@ -47,6 +47,7 @@ def test_the_whole_table_is_up_to_date(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "levels"), [("sts", {}), ("sts_congruency", {"congruent_share": 0.25}), ("sts_congruency", {"congruent_share": 0.75})])
+@pytest.mark.slow
 def test_who_ignores_cues_gets_as_far_as_the_table_says(name: str, levels: dict[str, float]) -> None:
     """Counted in trials: the answer to congruent markers can be told from their place, that to others is a coin's."""
     condition = f"congruent_share {levels['congruent_share']}" if levels else "all"

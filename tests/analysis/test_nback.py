@@ -91,6 +91,7 @@ def test_published_rows_and_blocks_come_out_of_imported_answers(imported: pd.Dat
     assert len(found) == 240
 
 
+@pytest.mark.slow
 def test_without_the_answers_that_were_never_asked_for(imported: pd.DataFrame) -> None:
     rules = replace(PUBLISHED, prefilled=False)
     blocks = as_published(nback_blocks(imported, rules))
@@ -138,6 +139,7 @@ def test_published_decisions_without_and_with_sign() -> None:
         assert ((table["p_exact"] < 0.05) == (table["p"] < 0.05)).all(), "today's distribution decides alike"
 
 
+@pytest.mark.slow
 def test_the_study_made_23_comparisons_over_n() -> None:
     everybody = published_blocks()[["variant", "model"]].drop_duplicates()
     rows = [
@@ -272,6 +274,7 @@ def test_tables_without_blocks_positions_or_trial_numbers() -> None:
     assert cell(cells, "dprime")["note"] == "1 block without a value left out; no value"
 
 
+@pytest.mark.slow
 def test_units_are_people_where_there_are_several() -> None:
     tables = [
         block_rows(LABELS, list(LABELS) if person == "a" else list("-m-m-m-m"), participant=person, kind="participant", agent="participant", trial=trial)
@@ -303,6 +306,7 @@ def test_sessions_of_a_machine_are_its_units_from_two_on() -> None:
     assert held / sets >= 0.91
 
 
+@pytest.mark.slow
 def test_order_of_rows_and_spelling_of_values_do_not_matter(imported: pd.DataFrame) -> None:
     part = imported[imported["block"] <= 4]
     plain = part.assign(record_match=part["record_match"].eq("true"), factor_n=part["factor_n"].astype(int))

@@ -67,7 +67,7 @@ def forward(random: np.random.RandomState, cells: list[int], along: float) -> li
     return [cells[one] for one in out]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("along", [0.0, 0.7])
 def test_forward_recall_stands_out_and_recall_in_any_order_does_not(along: float) -> None:
     random = np.random.RandomState(3)
@@ -84,6 +84,7 @@ def test_forward_recall_stands_out_and_recall_in_any_order_does_not(along: float
         assert above["p"] > 0.01
 
 
+@pytest.mark.slow
 def test_the_baseline_keeps_where_the_answers_were_and_which_items_were_recalled() -> None:
     """Somebody who recalls the last three items only, in any order, has short lags and no clustering."""
     random = np.random.RandomState(1)

@@ -169,7 +169,7 @@ def test_what_means_little_says_so() -> None:
     assert math.isnan(alone["p"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["empty", "one trial", "no chance", "nan", "no trials", "other paradigm", "one condition", "no columns"])
 def test_poor_data_give_no_error(change: str) -> None:
     data = responses(lambda length, place: 0.6, lengths=[3, 4], repetitions=4)
@@ -317,6 +317,7 @@ def noisy_people(random: np.random.RandomState, true: np.ndarray, people: int = 
     return random.binomial(trials, own) / trials
 
 
+@pytest.mark.slow
 def test_a_true_curve_lies_between_the_ceilings() -> None:
     """In 300 simulations nothing passes the upper ceiling, the true curve included, which comes to the lower one or above it in most."""
     random, true = np.random.RandomState(4), np.array([0.85, 0.75, 0.68, 0.66, 0.7, 0.74])
@@ -334,6 +335,7 @@ def test_a_true_curve_lies_between_the_ceilings() -> None:
     assert between / 300 > 0.75
 
 
+@pytest.mark.slow
 def test_models_and_people_are_scored_in_the_same_way() -> None:
     """A model that gives the mean of the others is scored against each person as the lower ceiling is; a ceiling stands only beside the same points."""
     people = [
@@ -355,6 +357,7 @@ def name_agents_of(data: pd.DataFrame) -> Any:
     return score_table(name_agents(data))
 
 
+@pytest.mark.slow
 def test_ceilings_are_for_several_people() -> None:
     people = [
         responses(lambda length, place: 0.9 - 0.15 * place, agent="People", kind="participant", participant=f"P{n}", repetitions=30, seed=n) for n in range(4)

@@ -86,7 +86,7 @@ def expected(original: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -
     return found
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_numbers(form: str, original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path) -> None:
     ending, written = FORMS[form]
@@ -107,6 +107,7 @@ def test_what_was_recorded_as_true_or_false_stays_so(yes: str, no: str, tmp_path
     assert set(decoded(scored.items["record_note"])) == {"TRUE"}
 
 
+@pytest.mark.slow
 def test_a_workbook_gives_the_same_numbers(original: pd.DataFrame, expected: pd.DataFrame, tmp_path: Path) -> None:
     file = tmp_path / "responses.xlsx"
     with pd.ExcelWriter(file) as book:
@@ -151,6 +152,7 @@ def test_what_cannot_be_undone_is_refused_in_a_sentence(
     assert len(err.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_workbooks_with_dates_or_two_tables_are_refused(original: pd.DataFrame, tmp_path: Path) -> None:
     file = tmp_path / "responses.xlsx"
     original.assign(answer=datetime.date(2025, 1, 2)).to_excel(file, index=False)

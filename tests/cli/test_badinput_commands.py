@@ -112,7 +112,7 @@ MISTAKES: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "said"), MISTAKES, ids=[typed for typed, _ in MISTAKES])
 def test_a_mistake_is_one_clear_sentence(run: Run, things: None, typed: str, said: str) -> None:
     arguments = [argument.strip("'") for argument in typed.split()]
@@ -131,6 +131,7 @@ def test_a_trial_that_is_too_long_for_a_picture_is_told(run: Run, tmp_path: Path
     assert "a picture has room for 1000 displays; this trial of small has 1001" in complaint(*run("show", "long.yaml", "-o", "x.png"))
 
 
+@pytest.mark.slow
 def test_paradigms_that_ship_are_checked_by_name(run: Run) -> None:
     assert run("check", "vsr", "sfr")[1].startswith("vsr is fine (8 conditions, 48 trials compiled, all drawn)\nsfr is fine (")
 
@@ -169,7 +170,7 @@ REAL: list[tuple[list[str], int, str]] = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "status", "said"), REAL, ids=[" ".join(arguments) for arguments, _, _ in REAL])
 def test_the_real_command_says_the_same(tmp_path: Path, things: None, arguments: list[str], status: int, said: str) -> None:
     done = subprocess.run([sys.executable, "-m", "spanlab.cli", *arguments], capture_output=True, text=True, cwd=tmp_path)
@@ -222,6 +223,7 @@ def test_a_folder_that_may_not_be_written_is_told(run: Run, tmp_path: Path) -> N
     assert "cannot write locked/x.png: Permission denied" in complaint(*run("show", "vsr", "-o", "locked/x.png"))
 
 
+@pytest.mark.slow
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     if not Path("/dev/stdin").exists():
         pytest.skip("no /dev/stdin here")

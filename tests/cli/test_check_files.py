@@ -274,7 +274,7 @@ def test_the_figures_foretold_are_those_of_the_registry(name: str) -> None:
     assert {*told.figures, *told.lacking, *told.why} == {*(effect.name for effect in EFFECTS), "reaction_time", "load"} | unnamed
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vsr", "sfr", "sts"])
 def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: Path) -> None:
     paradigm = load_paradigm(name)
@@ -287,6 +287,7 @@ def test_the_figures_foretold_are_those_that_a_session_has(name: str, tmp_path: 
     assert {effect.name for effect in EFFECTS if effect.applies(scored)} - timed == {*told_of(name).figures} - timed
 
 
+@pytest.mark.slow
 def test_check_says_which_figures_there_will_be_and_what_the_others_lack(run: Run, tmp_path: Path) -> None:
     probe = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: 9}, answer: 0}, record: {serial_position: 1}}"
     (tmp_path / "small.yaml").write_text(text(probe, factors="list_length: [2, 3]"), encoding="utf-8")
@@ -341,7 +342,7 @@ def test_an_example_without_the_answer_that_it_declares_is_refused(run: Run, tmp
         assert ("the example does not show this: the answer 7" in err) == (status != 0)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "before", "after", "lacks"),
     [

@@ -69,6 +69,7 @@ def spanlab(packages: Path, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_command_takes_arguments_and_its_mistakes_are_sentences(packages: Path) -> None:
     assert spanlab(packages, "greet", "Ada", "--loudly") == (0, "loaded\nADA\n", NOTE)
     status, _, complaint = spanlab(packages, "greet", "nobody")
@@ -80,6 +81,7 @@ def test_a_group_of_commands(packages: Path) -> None:
     assert spanlab(packages, "sheets", "second")[:2] == (0, "loaded\nsheet 2\n")
 
 
+@pytest.mark.slow
 def test_help_lists_them_and_names_what_cannot_be_loaded(packages: Path) -> None:
     status, page, notes = spanlab(packages, "--help")
     assert status == 0

@@ -30,6 +30,7 @@ def test_help_is_in_panels_with_whole_sentences_within_80_columns(run: Run) -> N
     assert "  benchmark " in machines, "a command of an extension stands where its package says"
 
 
+@pytest.mark.slow
 def test_commands_and_options_are_completed() -> None:
     def completed(words: str) -> set[str]:
         environment = {**os.environ, "_SPANLAB_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}

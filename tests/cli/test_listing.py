@@ -137,6 +137,7 @@ LEVELS = st.lists(st.one_of(st.integers(-3, 20), st.sampled_from(["red", "-", 0.
 
 
 @given(LEVELS)
+@pytest.mark.slow
 def test_compact_levels_are_the_levels(levels: list[object]) -> None:
     again: list[str] = []
     for part in compact(levels).split(", ") if levels else []:

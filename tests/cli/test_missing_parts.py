@@ -102,7 +102,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, li
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: " ".join([*CASES[number][0], *CASES[number][1], *CASES[number][2]]))
 def test_what_is_missing_is_named_and_nothing_is_left_behind(number: int, answers: list[tuple[int, str, list[str]]]) -> None:
     status, said, left = answers[number]

@@ -35,6 +35,7 @@ def spanlab(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_new_paradigm_is_right_and_has_its_figures(tmp_path: Path, run: Run) -> None:
     assert run("new", "paradigm", "my_letters")[1].splitlines()[:2] == ["my_letters.yaml", "  spanlab check my_letters.yaml"]
     status, out, err = run("check", "my_letters.yaml", "--details")

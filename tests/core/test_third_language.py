@@ -115,6 +115,7 @@ def test_a_copy_with_other_words_is_complete(third: None, own: Paradigm, run: Ru
     assert (status, out.splitlines()[0]) == (0, f"'{XX}' lacks nothing: SpanLab's own sentences, and the texts of 1 paradigm")
 
 
+@pytest.mark.slow
 def test_the_dialog_speaks_it(third: None, own: Paradigm, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY, encoding="utf-8")
     asked = questions(load_study(tmp_path / "s.yaml"), tmp_path / "data", "person", VisitRequest())
@@ -122,6 +123,7 @@ def test_the_dialog_speaks_it(third: None, own: Paradigm, tmp_path: Path) -> Non
     assert not english([text for question in asked for text in (question.label, question.hint, *question.choices.values())])
 
 
+@pytest.mark.slow
 def test_every_page_is_in_it(third: None, own: Paradigm, tmp_path: Path) -> None:
     agent = AtTheWindow(right)
     session = begin(tmp_path / "data", own, agent, plan_session(own, 1, session_design(own, None)), Request(language=XX))

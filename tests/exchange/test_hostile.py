@@ -73,7 +73,7 @@ def test_hostile_names_run_no_script_in_pages(tmp_path: Path, run: Run, hostile:
     assert {name.partition("/")[0] for name in everything(tmp_path) - before} == {"talk.html", "report"}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are those of Unix")
 @pytest.mark.parametrize("what", ["csv", "migrate", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bids", "psych101", "import"))])
 def test_a_full_disk_leaves_nothing_half(tmp_path: Path, run: Run, what: str) -> None:

@@ -283,6 +283,7 @@ VALUES = st.recursive(
 @example({"a": [0.5]}, 1, None)
 @example({"a": [1e-07, -2.5e30]}, 9, None)
 @given(st.dictionaries(st.text(max_size=4), st.lists(VALUES, max_size=4), max_size=4), st.integers(1, 40), st.sampled_from([None, 1]))
+@pytest.mark.slow
 def test_lists_are_read_as_json_reads_them(content: dict[str, list[Any]], chunk: int, indent: int | None) -> None:
     with tempfile.TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_stream, "_CHUNK", chunk)
@@ -321,6 +322,7 @@ def test_nothing_is_overwritten(tmp_path: Path, run: Run) -> None:
     assert "the seed must be between" in complaint(*run("import", "worm", folder, "-o", "other", "--seed", str(2**40)))
 
 
+@pytest.mark.slow
 def test_a_killed_import_leaves_no_trials_and_is_in_nobodys_way(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "data", {one.folder: {"train": trials_of(one)} for one in SETS.values()})
     program = f"""

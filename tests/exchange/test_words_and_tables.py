@@ -50,6 +50,7 @@ def test_practice_is_told_with_its_results(tmp_path: Path, run: Run) -> None:
     assert not re.search("\\d of \\d correct", after)
 
 
+@pytest.mark.slow
 def test_conversations_alternate_and_say_whose_they_are(tmp_path: Path, run: Run) -> None:
     status, out, err = run("export", *EVERYTHING, "--to", "chat-jsonl", "talk", "--machines")
     assert status == 0, err

@@ -81,6 +81,7 @@ FEW = {"cd": 90, "cd_noise": 37, "sc": 100, "si": 120, "sts": 9, "sts_congruency
 
 
 @pytest.mark.parametrize(("name", "trials"), [*FEW.items(), *(pytest.param(name, None, marks=pytest.mark.slow) for name in LONG)])
+@pytest.mark.sampled(2)
 def test_human_designs_of_two_alternatives_are_balanced(name: str, trials: int | None) -> None:
     paradigm = load_paradigm(name)
     design = session_design(paradigm)
@@ -208,6 +209,7 @@ def test_only_random_factors(tmp_path: Path) -> None:
 
 @given(seed=st.integers(0, 10_000), sizes=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=6), kinds=st.integers(1, 5))
 @settings(deadline=None)
+@pytest.mark.slow
 def test_dealing_is_even_at_every_level(seed: int, sizes: list[list[int]], kinds: int) -> None:
     random = np.random.RandomState(seed)
     hands = dealt(random, [sum(cell) for cell in sizes], kinds)
@@ -220,6 +222,7 @@ def test_dealing_is_even_at_every_level(seed: int, sizes: list[list[int]], kinds
         assert all(sum(share) == size and max(share) - min(share) <= 1 for share, size in zip(shares, cell, strict=True))
 
 
+@pytest.mark.slow
 def test_odd_trials_go_to_either_answer(tmp_path: Path) -> None:
     """The answer that comes once more often is drawn: over many sessions neither is favoured."""
     paradigm = coin(tmp_path, factors="a: [1]")
@@ -278,6 +281,7 @@ def test_the_next_answer_of_the_library_cannot_be_foreseen(name: str) -> None:
 # -- replacements --------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_replacements_keep_answers_and_random_levels() -> None:
     for name, trials in (("cd", 12), ("vsrec", 9), ("sc", 10)):
         paradigm = load_paradigm(name)

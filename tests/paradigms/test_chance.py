@@ -198,7 +198,7 @@ def check_blind(name: str, generator: Generator, trials: int) -> None:
     assert low <= right["worth"], "the best blind guess is not as good as the file says"
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_the_best_blind_guess_is_as_good_as_the_file_says(name: str, generator: Generator) -> None:
@@ -215,6 +215,7 @@ def test_the_best_blind_guess_on_many_trials(name: str, generator: Generator) ->
 
 
 @pytest.mark.parametrize(("declared", "complaint"), [("0.5", "does better than"), ("0.9", "not as good as")])
+@pytest.mark.slow
 def test_a_wrong_declaration_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: str, complaint: str) -> None:
     """Answers are right three times out of four when one always says the same."""
     timeline = "- {phase: probe, show: {blank: {}}, ask: {choice: {options: [a, b]}, answer: =side, blind: " + declared + "}}"
@@ -264,6 +265,7 @@ QUICK = ["cs", "si", "sts", "vsrec", "nback_abstraction"]
 
 
 @pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PARADIGMS])
+@pytest.mark.slow
 def test_no_guess_is_worse_than_chance_and_every_condition_has_its_row(name: str) -> None:
     paradigm = load_paradigm(name)
     wanted = paradigm.combinations({name: factor.levels for name, factor in paradigm.factors.items()})

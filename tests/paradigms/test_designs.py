@@ -81,6 +81,7 @@ def test_an_order_with_short_runs_is_always_found(seed: int, repetitions: int, m
         assert longest_run(levels(plan)) <= max_run
 
 
+@pytest.mark.slow
 def test_long_sessions_and_sessions_of_one_level_find_an_order() -> None:
     paradigm = load_paradigm("vsr")
     long = plan_session(paradigm, 1, session_design(paradigm), trials=20_000)
@@ -90,6 +91,7 @@ def test_long_sessions_and_sessions_of_one_level_find_an_order() -> None:
     assert levels(plan_session(paradigm, 1, session_design(paradigm), {"list_length": 5})) == [(5,)] * 5
 
 
+@pytest.mark.slow
 def test_orders_are_shuffled_without_favour() -> None:
     """Each combination comes first equally often: chi-square over 4,000 plans, 7 degrees of freedom, beyond the 99.9 % point only by a fault."""
     paradigm = load_paradigm("vsr")

@@ -41,7 +41,7 @@ def small(tmp_path: Path) -> Paradigm:
     return load(tmp_path, text(SHOWN, draw=DRAWS, factors="n: [1, 2]"))
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "cd_noise" else name for name in list_paradigms()])
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_a_trial_is_made_again_from_what_was_drawn_for_it(name: str, generator: Generator) -> None:
@@ -58,6 +58,7 @@ def test_a_trial_is_made_again_from_what_was_drawn_for_it(name: str, generator: 
 
 @settings(max_examples=25)
 @given(st.data())
+@pytest.mark.slow
 def test_draws_make_the_same_trial_with_any_other_seed(data: st.DataObject) -> None:
     """Nothing random is left besides the draws and durations; the samplers accept what they draw."""
     paradigm = LIBRARY[data.draw(st.sampled_from(list_paradigms()))]
@@ -172,6 +173,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN, PLAIN)
+@pytest.mark.slow
 def test_forms_are_compared(value: Any, other: Any) -> None:
     assert misfit(value, value) is None
     numbers = {type(value), type(other)} <= {int, float}

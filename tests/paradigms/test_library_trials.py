@@ -30,7 +30,7 @@ def test_the_library_is_complete() -> None:
     assert set(PARADIGMS) == worm | variants | verbal | spatial | {"nback_abstraction", "nback_abstraction_strict"} | labs
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_every_combination_of_levels_compiles(name: str, generator: Generator) -> None:
@@ -45,7 +45,7 @@ def test_every_combination_of_levels_compiles(name: str, generator: Generator) -
                 assert ask.kind.allows(answer)
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_file_says_all_that_a_list_of_paradigms_needs(name: str) -> None:
     paradigm = load_paradigm(name)

@@ -47,7 +47,7 @@ def truth(trial: Trial) -> list[Any]:
     return [(step.truth.answer, dict(step.truth.record)) for step in trial.steps if step.percept.ask is not None]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "variant", "levels"),
     [(one, other, levels) for names, levels in FAMILIES for one, other in itertools.permutations(names, 2)],
@@ -64,6 +64,7 @@ def test_blocks_are_the_same_in_every_variant_and_differ_without_pairing(base: s
 
 
 @pytest.mark.parametrize(("base", "variant", "own"), [(VERBAL[0], VERBAL[1], "shown"), (SPATIAL[0], SPATIAL[1], "noise"), ("cd", "cd_noise", "noise")])
+@pytest.mark.slow
 def test_noise_comes_from_a_seed_of_its_own(base: str, variant: str, own: str) -> None:
     levels: dict[str, Any] = {"grid": [3]} if "spatial" in base else {"retention_steps": [6], "set_size": [2]} if base == "cd" else {}
     (one, plan), other = planned(base, levels, 3), load_paradigm(variant)
@@ -118,6 +119,7 @@ def test_the_same_patterns_with_another_question_are_no_variant(tmp_path: Path) 
         paired_plan(load_paradigm(tmp_path / "other.yaml"), one, plan, "corrected", 1)
 
 
+@pytest.mark.slow
 def test_the_record_says_with_what_it_is_paired(tmp_path: Path, run: Run) -> None:
     data = tmp_path / "data"
     assert run("replay", "nback_verbal", "--agent", "ideal", "--trials", 3, "--set", "lures=none,high", "--data", data)[0] == 0

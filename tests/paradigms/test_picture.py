@@ -24,6 +24,7 @@ def trial_of(source: str | Path, levels: dict, seed: int = 1) -> Trial:
     ("name", "levels", "side", "displays"),
     [("vsr", {"list_length": 3}, 335, 6), ("vsr", {"list_length": 9}, 208, 18), ("sfr", {"list_length": 18}, 208, 20), ("smu", {"set_size": 8}, 208, 17)],
 )
+@pytest.mark.slow
 def test_every_display_is_in_the_picture(name: str, levels: dict, side: int, displays: int) -> None:
     trial = trial_of(name, levels)
     page = trial_picture(trial, load_paradigm(name))

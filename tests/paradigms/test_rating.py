@@ -172,6 +172,7 @@ def test_ratings_are_rows_of_the_table_and_in_no_accuracy(tmp_path: Path, sure: 
     assert read_responses(session.folder)["correct"].mean() == pytest.approx(right.mean())
 
 
+@pytest.mark.slow
 def test_figures_of_confidence_are_foreseen_and_on_the_page(tmp_path: Path, sure: Paradigm, monkeypatch: pytest.MonkeyPatch) -> None:
     foreseen = rehearsed(compile_trial(sure, {"list_length": 2 + 2 * (seed % 2)}, seed) for seed in range(8)).to_pandas()
     assert {"calibration", "roc", "zroc"} <= {*prospects(foreseen, "sure").figures}

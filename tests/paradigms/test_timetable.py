@@ -48,7 +48,7 @@ def test_every_published_cell_is_rebuilt(task: str, phase: str, ms: str) -> None
     assert rebuilt(task)[phase].source == "published (WorM, Table A2)"
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_paradigms())
 def test_what_the_table_does_not_have_is_marked_ours(name: str) -> None:
     """A variant may have the cells of the task that it varies."""

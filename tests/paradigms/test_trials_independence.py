@@ -20,7 +20,7 @@ def _told(pair: Any) -> str:
     return f"{pair.what} of {pair.cells}: {pair.bits:.3f} bits, {pair.shuffled:.3f} by chance, p = {pair.p:.1e}"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
@@ -45,6 +45,7 @@ def test_cells_of_every_paradigm_know_nothing_of_one_another(name: str) -> None:
     assert [_told(pair) for pair in independence.pairs(paradigm, 20, cells) if pair.p < NEVER] == []
 
 
+@pytest.mark.slow
 def test_data_sets_of_two_features_have_other_answers_and_other_pictures() -> None:
     paradigm = load_paradigm("cd")
     features = paradigm.factors["feature"].levels

@@ -113,6 +113,7 @@ def test_files_that_cannot_be_opened_are_told(tmp_path: Path) -> None:
             read_vectors(path, ["lion"])
 
 
+@pytest.mark.slow
 def test_a_large_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     """Sixty megabytes, packed to a small file."""
     file = tmp_path / "large.gz"

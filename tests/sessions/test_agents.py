@@ -122,7 +122,7 @@ def test_ideal_makes_no_mistake(taken: functools._lru_cache_wrapper[Session], na
     assert set(table["outcome"]) == {"answered"}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_chance_is_chance(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     """The number of correct items lies within exact bounds: a uniform guess at a choice is right by a coin with so many sides, and the cells of one free
@@ -158,12 +158,13 @@ def overloads(name: str) -> bool:
     return min(sizes) <= PLACES < max(sizes)
 
 
+@pytest.mark.slow
 def test_the_paradigms_that_overload_a_limited_observer() -> None:
     assert {name for name in PARADIGMS if overloads(name)} == set(OVERLOADING)
     assert {name for name in OVERLOADING if "temporal" in load(name).domains} == set(LISTS)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OVERLOADING)
 def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna()")
@@ -176,6 +177,7 @@ def test_a_limited_observer_gets_worse_with_set_size(taken: functools._lru_cache
 
 
 @pytest.mark.parametrize("name", LISTS)
+@pytest.mark.slow
 def test_a_limited_observer_remembers_the_ends_of_a_list_best(taken: functools._lru_cache_wrapper[Session], name: str) -> None:
     items = read_responses(taken(name, "capacity").folder).query("correct_answer.notna() and list_length >= 4")
     middle = items["serial_position"].between(2, items["list_length"] - 2)

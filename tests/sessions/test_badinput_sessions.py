@@ -107,6 +107,7 @@ def test_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[[Path
     look_at(folder)
 
 
+@pytest.mark.slow
 def test_names_of_columns_that_are_no_text(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "session"
     shutil.copytree(finished, folder)
@@ -129,6 +130,7 @@ def test_many_damaged_sessions(finished: Path, tmp_path: Path, damage: Callable[
 
 @given(damage=damages())
 @settings(FUZZ, max_examples=12)
+@pytest.mark.slow
 def test_commands_on_damaged_sessions(run: Run, finished: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     folder = tmp_path / "data" / "session"
     shutil.rmtree(folder, ignore_errors=True)

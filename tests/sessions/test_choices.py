@@ -165,6 +165,7 @@ def test_no_request_depends_on_what_is_right(run: Run, server: Tap, tmp_path: Pa
         assert "trials of practice" in info["history"]
 
 
+@pytest.mark.slow
 def test_practice_comes_first_with_what_was_said_around_it(run: Run, server: Tap, tmp_path: Path) -> None:
     folder = person(tmp_path / "data", load_paradigm("cd"), 1, {"set_size": [2], "retention_steps": [6]}, practice=True)
     status, out, err = score(run, folder, "--chat", "practice=feedback")
@@ -179,6 +180,7 @@ def test_practice_comes_first_with_what_was_said_around_it(run: Run, server: Tap
     assert "had no practice" in score(run, bare, "--chat", "practice=feedback")[2]
 
 
+@pytest.mark.slow
 def test_of_a_session_that_is_not_finished_the_answers_so_far_are_scored_and_that_is_said(run: Run, server: Tap, tmp_path: Path) -> None:
     def leaves(percept: Percept, number: int) -> Response:
         if len(taker.seen) > 2:
@@ -200,6 +202,7 @@ def test_of_a_session_that_is_not_finished_the_answers_so_far_are_scored_and_tha
     assert "which may have continued since (delete the folder to score them all)" in err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_scored_is_left_out_and_said(run: Run, server: Tap, tmp_path: Path) -> None:
     several = take(tmp_path / "several", SFR, make_agent("chance", 1), 2, 2, {"list_length": [2]}).folder
     status, _, err = score(run, several)

@@ -47,6 +47,7 @@ def test_agents_get_the_given_trials(tmp_path: Path, vsr: Paradigm) -> None:
     assert (table["seed"].to_numpy() == read_responses(drawn.folder)["seed"].to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_a_network_sees_them_in_batches_as_in_steps(tmp_path: Path, vsr: Paradigm) -> None:
     plan = given_plan(vsr)
     batches = take(tmp_path, vsr, NetworkAgent("laptop"), plan)

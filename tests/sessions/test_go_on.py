@@ -375,6 +375,7 @@ def test_an_older_chat_session_takes_its_words_from_its_transcripts(
     assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of the transcripts"]
 
 
+@pytest.mark.slow
 def test_within_a_conversation_displays_stay_as_they_were_said(halves: tuple[Path, Callable[[], list[Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, resumed = halves
     for kind in map(STIMULI.get, STIMULI):
@@ -424,7 +425,7 @@ class CutOff(Chance):
         return super().start(context)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["digit_span", "corsi", "operation_span", "running_span", "continuous_colour", "typed"])
 def test_answers_of_every_kind_are_kept_when_a_session_is_cut_off(tmp_path: Path, name: str) -> None:
     """Answers in order with items that were left open, values on a scale, and typed text: each trial is as it would have been without the break."""

@@ -73,6 +73,7 @@ def test_a_study_of_one_feature_practises_that_feature(tmp_path: Path) -> None:
     assert read_session(folders["vsr"])["practice_levels"] == [{"list_length": 5}]
 
 
+@pytest.mark.slow
 def test_practice_is_the_same_when_a_session_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cd = load_paradigm("cd")
     whole = begun(tmp_path / "whole", cd, {"feature": ["colour", "size"]})
@@ -98,6 +99,7 @@ def test_practice_is_the_same_when_a_session_goes_on(tmp_path: Path, monkeypatch
     assert attempts == [("p1", 1), ("p2", 1), ("p3", 1), ("p3", 2)]
 
 
+@pytest.mark.slow
 def test_records_that_say_nothing_of_it_go_on_as_they_began(tmp_path: Path) -> None:
     cd = load_paradigm("cd")
     session = begun(tmp_path, cd, {"feature": ["colour"]})
@@ -179,6 +181,7 @@ def test_practice_follows_the_design(tmp_path: Path) -> None:
     assert {(levels["a"], levels["b"]) for levels in practised(session.folder)} == {(2, "x")}
 
 
+@pytest.mark.slow
 def test_who_says_nothing_of_levels_practises_those_of_the_plan(tmp_path: Path) -> None:
     cd = load_paradigm("cd")
     plan = plan_session(cd, 3, session_design(cd), {"feature": "gap", "retention_steps": [12, 18]})

@@ -31,6 +31,7 @@ MANY = pytest.mark.parametrize("many", [20_000, pytest.param(100_000, marks=pyte
 
 
 @MANY
+@pytest.mark.slow
 def test_many_events(tmp_path: Path, many: int) -> None:
     recorder = Recorder(tmp_path)
     events: list[Any] = [{"event": "note", "trial": str(n // 10), "attempt": 1, "value": n, "shown": [{"onset_ms": n * 1.5}]} for n in range(many)]
@@ -43,6 +44,7 @@ def test_many_events(tmp_path: Path, many: int) -> None:
 
 
 @MANY
+@pytest.mark.slow
 def test_many_rows(tmp_path: Path, many: int) -> None:
     """One table of as many rows; its time grows with the rows and not faster."""
     session = take(tmp_path, VSR, Chance(), 4)

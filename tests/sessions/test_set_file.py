@@ -115,6 +115,7 @@ def test_a_model_that_refuses_does_not_stop_the_others(run: Run, lab: Lab, tap: 
     assert "2 done" in out
 
 
+@pytest.mark.slow
 def test_a_budget_holds_for_all_sessions_and_a_higher_one_goes_on(run: Run, lab: Lab, tap: Tap, tmp_path: Path) -> None:
     text = "agents: [chat:a@here, chat:b@here, ideal]\nparadigms: {vsr: {trials: 4, set: {list_length: 3}}}\ncare: {concurrency: 1}\n"
     path = written(tmp_path, text, budget="{max_tokens: 5200}")
@@ -268,6 +269,7 @@ def test_files_of_ones_own_lie_beside_the_set_file_and_do_not_change_under_it(
     assert len(tap.requests) == 2 * before
 
 
+@pytest.mark.slow
 def test_names_of_ones_own_and_repeats_are_told_apart_in_figures(run: Run, tap: Tap, tmp_path: Path) -> None:
     text = "agents: chat:a@here\nparadigms: {vsr: {trials: 1, set: {list_length: 2}}}\nrepeats: 2\nsettings: {x: {label: as at home}, y: {temperature: 0}}\n"
     assert run("replay", "--set-file", written(tmp_path, text), "--data", tmp_path / "data")[0] == 0

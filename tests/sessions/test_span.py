@@ -182,6 +182,7 @@ def test_a_session_follows_the_staircase_and_tells_the_span(tmp_path: Path, vsr:
 
 @pytest.mark.parametrize("stops", [1, 2, 7, 12])
 @pytest.mark.parametrize("taker", [Limited, Person])
+@pytest.mark.sampled(2)
 def test_a_session_that_was_cut_off_climbs_the_same_stairs(tmp_path: Path, vsr: Paradigm, taker: type[Limited], stops: int) -> None:
     whole = adaptive(tmp_path / "whole", vsr, taker(4))
     Runner(whole, taker(4)).run()
@@ -198,6 +199,7 @@ def test_a_session_that_was_cut_off_climbs_the_same_stairs(tmp_path: Path, vsr: 
         assert lasting(broken.folder).equals(lasting(whole.folder))
 
 
+@pytest.mark.slow
 def test_a_session_like_an_adaptive_one_has_the_levels_that_were_taken(tmp_path: Path, vsr: Paradigm) -> None:
     session = adaptive(tmp_path, vsr, Limited(6))
     Runner(session, Limited(6)).run()
@@ -261,12 +263,14 @@ def test_a_record_that_contradicts_the_staircase_is_damaged(tmp_path: Path, vsr:
         ("{adaptive: {factor: list_length, start: 3, share: 0}}", "a number above 0"),
     ],
 )
+@pytest.mark.slow
 def test_mistakes_in_a_design_are_told(tmp_path: Path, design: str, message: str) -> None:
     (tmp_path / "mine.yaml").write_text(f"extends: vsr\nparadigm: mine\ndesigns: {{span: {design}}}\n", encoding="utf-8")
     with pytest.raises(ParadigmError, match=message):
         check_paradigm(tmp_path / "mine.yaml")
 
 
+@pytest.mark.slow
 def test_the_command_line_tells_the_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     status, out, _ = run("replay", "vsrec", "--design", "span", "--agent", "capacity:4")

@@ -302,6 +302,7 @@ def test_the_same_request_gives_the_same_table(tmp_path: Path) -> None:
     assert not set(other["trial_id"]) & set(lasting(first.folder)["trial_id"])
 
 
+@pytest.mark.slow
 def test_guesses_do_not_repeat_from_trial_to_trial(tmp_path: Path) -> None:
     """An agent's own randomness differs between trials of a session, and between sessions."""
     agent = Saying(lambda percept, number: Response(0))

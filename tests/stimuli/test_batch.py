@@ -112,6 +112,7 @@ def test_frames_do_not_depend_on_the_batch_or_on_what_was_rendered_before(data: 
             np.testing.assert_array_equal(found, frames[chosen])
 
 
+@pytest.mark.slow
 def test_a_large_batch_of_everything(eager: None) -> None:
     stimuli, frames = pool()
     order = Random(1).randint(len(stimuli), size=3000)
@@ -199,6 +200,7 @@ def members(family: Family, random: Random) -> np.ndarray:
 
 @RELAXED
 @given(family=families() | grouped(), width=st.sampled_from([16, 8, 3]), seed=st.integers(0, 99))
+@pytest.mark.slow
 def test_tables_of_any_tilings_equal_drawing(family: Family, width: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_WIDTHS", (width,))
@@ -255,12 +257,14 @@ def pasted(known: Sprites, some: list[Scatter], background: Colour) -> int:
 
 @RELAXED
 @given(batches=st.lists(st.lists(scatters(), min_size=1, max_size=6), min_size=1, max_size=4), background=colours)
+@pytest.mark.slow
 def test_small_pictures_of_any_shapes_equal_drawing(batches: list[list[Scatter]], background: Colour) -> None:
     known = Sprites(paint, background)
     for some in batches:
         pasted(known, some, background)
 
 
+@pytest.mark.slow
 def test_shapes_at_every_place_are_pasted() -> None:
     """Next to the edges and away from them; and one shape alone is never drawn."""
     shape = ("line", 6, 0, COLOURS["red"])

@@ -25,6 +25,7 @@ def test_every_registered_stimulus_is_tested() -> None:
 
 @settings(RELAXED, max_examples=60)
 @given(shown=any_stimulus(), scale=st.integers(2, 4))
+@pytest.mark.slow
 def test_larger_pictures_show_the_same(shown, scale: int) -> None:
     """Brought back to 96 × 96, a larger picture differs from the exact frame along edges only, and little on the whole."""
     small, large = render(shown.scene()), render(shown.scene(), scale)
@@ -37,6 +38,7 @@ def test_larger_pictures_show_the_same(shown, scale: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["squares", "pattern_array", "boxes", "bars"])
+@pytest.mark.slow
 def test_straight_things_are_only_enlarged(name: str) -> None:
     """What has no curves or slanted lines has the very same pixels, each as a square."""
 
@@ -75,7 +77,7 @@ def test_every_primitive_is_drawn_at_every_scale() -> None:
         assert counts[1] == pytest.approx(counts[0], rel=0.35), primitive
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PARAMETERS) - {"tone", "text", "letter"}))
 def test_equal_looks_are_equal_objects_with_equal_words(name: str) -> None:
     """So nothing about presentation order or role can be read off a stimulus. (A tone has no look; lettering may differ in size only.)"""

@@ -47,6 +47,7 @@ def collected(folder: Path, *arguments: str) -> list[str]:
     return [line for line in told.stdout.splitlines() if "::" in line]
 
 
+@pytest.mark.slow
 def test_a_sample_has_every_value_and_is_the_same_each_time(folder: Path) -> None:
     quick = collected(folder, "-m", "not slow")
     assert collected(folder, "-m", "not slow") == quick
@@ -57,11 +58,13 @@ def test_a_sample_has_every_value_and_is_the_same_each_time(folder: Path) -> Non
     assert len(quick) == 7
 
 
+@pytest.mark.slow
 def test_no_case_is_lost(folder: Path) -> None:
     assert len(collected(folder, "-m", "slow")) == 24
     assert len(collected(folder)) == 31
 
 
+@pytest.mark.slow
 def test_a_case_that_is_named_is_run(folder: Path) -> None:
     for name in ("test_grid[0-0]", "test_grid[4-5]"):
         assert len(collected(folder, "-m", "not slow", f"test_cases.py::{name}")) == 1

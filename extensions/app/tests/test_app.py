@@ -198,6 +198,7 @@ def test_a_job_is_a_command_that_says_how_it_ended(tmp_path: Path) -> None:
     assert [job.name for job in Jobs(tmp_path).all()] == [wrong.name, fine.name]
 
 
+@pytest.mark.slow
 def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(client: TestClient, folder: Path) -> None:
     run = spanlab.replay("vsr", agent="capacity", trials=8, levels={"list_length": [3, 5]}, seed=4, data=folder, say=lambda _: None)
     answers = run.responses
@@ -221,6 +222,7 @@ def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(cl
     assert client.get("/paradigms/vsr/points?agent=nobody&list_length=[").status_code in (404, 422)
 
 
+@pytest.mark.slow
 def test_pages_in_both_languages_and_figures(client: TestClient, folder: Path, gate: Gate) -> None:
     german = TestClient(application(folder, "de", gate), base_url=BASE, client=HERE)
     german.get(gate.link(""))

@@ -39,6 +39,7 @@ def scores(battery: Path) -> ScoreTable:
     return scores_by_person(battery)
 
 
+@pytest.mark.slow
 def test_python_gives_the_table_that_the_command_writes(battery: Path, scores: ScoreTable, run: Run, tmp_path: Path) -> None:
     status, said, _ = run("scores-by-person", battery, "--composite", "wm=operation_span_pcu,cd_accuracy", "-o", tmp_path / "scores")
     assert status == 0
@@ -59,6 +60,7 @@ def test_the_report_has_a_section_with_the_same_scores(battery: Path, scores: Sc
     assert written["operation_span_pcl"].tolist() == pytest.approx(scores.table()["operation_span_pcl"].tolist())
 
 
+@pytest.mark.slow
 def test_a_report_of_machines_has_no_such_section(tmp_path: Path) -> None:
     result = spanlab.replay("vsr", agent="chance", trials=4, data=tmp_path, say=lambda text: None)
     page = spanlab.compare(result.folder, tmp_path / "report", models=False)

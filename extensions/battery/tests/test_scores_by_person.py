@@ -220,6 +220,7 @@ def test_the_standard_error_leaves_out_each_trial_in_turn(eight: tuple[list[Row]
         assert scores.rows["P003"][f"{column}_se"] == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_mixture_is_fitted_to_enough_answers_alone_and_as_likely_as_planted() -> None:
     """Nobody's mixture rests on 20 answers; of 400 the planted parameters come back, and the count says what they rest on."""
     random = np.random.RandomState(1)

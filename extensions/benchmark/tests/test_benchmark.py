@@ -66,6 +66,7 @@ def sampled(effect: Effect, model: str, samples: int = 60) -> Any:
 
 
 @pytest.mark.parametrize("effect", [SUITE.effects[0], SUITE.effects[2]], ids=lambda effect: effect.name)
+@pytest.mark.slow
 def test_a_model_like_people_is_the_same(effect: Effect) -> None:
     counts = sampled(effect, "like")
     assert counts["same"] / counts.total() > 0.7
@@ -86,6 +87,7 @@ def test_a_few_right_answers_are_not_the_same_as_people(trials: int, verdict: st
 
 
 @pytest.mark.parametrize("effect", [SUITE.effects[0]], ids=lambda effect: effect.name)
+@pytest.mark.slow
 def test_at_the_margin_same_is_as_rare_as_the_tests_say(effect: Effect) -> None:
     counts = verdicts(effect, "at the margin", 150)
     assert counts["same"] / counts.total() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
@@ -150,6 +152,7 @@ def test_a_guesser_differs_from_published_models_by_their_raw_answers(benchmarke
     assert against["bloomz-7b"]["verdict"] != "differs"
 
 
+@pytest.mark.slow
 def test_published_d_primes_are_those_of_the_study() -> None:
     card = next(card for card in published_cards(SUITE) if card["agent"]["name"] == "gpt-4")
     blocks = published_blocks()
@@ -159,6 +162,7 @@ def test_published_d_primes_are_those_of_the_study() -> None:
     assert [beside["name"] for beside in effect["against"]].count("gpt-4") == 0
 
 
+@pytest.mark.slow
 def test_a_laboratorys_own_people_give_verdicts(benchmarked: Path, tmp_path: Path) -> None:
     from spanlab.sessions import read_responses
 

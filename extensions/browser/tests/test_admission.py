@@ -243,6 +243,7 @@ def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, quick: None) -
             assert b"HTTP/1.1 200 OK" in b"".join(iter(lambda: line.recv(65536), b""))
 
 
+@pytest.mark.slow
 def test_many_connections_in_the_same_second_are_all_served(tmp_path: Path) -> None:
     desk = VisitDesk(ParadigmOffer.checked("vsr", tmp_path, trials=1), print)
     with running(make_server(desk), desk) as port:
@@ -254,6 +255,7 @@ def test_many_connections_in_the_same_second_are_all_served(tmp_path: Path) -> N
             line.close()
 
 
+@pytest.mark.slow
 def test_an_honest_page_comes_in_beside_900_silent_connections_and_60_fakes(tmp_path: Path) -> None:
     offer = offer_of(tmp_path)
     desk = VisitDesk(offer, print)

@@ -88,6 +88,7 @@ def run_module(folder: Path, name: str, script: str, given: Any) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_presses_have_the_same_effect_on_the_page_and_on_the_server(tmp_path: Path) -> None:
     random, cases, asks = np.random.RandomState(1), [], []
     for kind in kinds():

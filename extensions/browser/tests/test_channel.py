@@ -128,6 +128,7 @@ def test_a_visit_is_an_ordinary_session_and_every_event_of_it_is_acknowledged(tm
     assert reopen(session.folder).info["apparatus"]["pixel_ratio"] == 1.0
 
 
+@pytest.mark.slow
 def test_after_the_line_is_cut_and_the_server_starts_anew_what_was_acknowledged_is_there_and_nothing_counts_twice(tmp_path: Path) -> None:
     """The page falls silent after every number of events in turn; another server goes on, and the page sends what was not acknowledged again."""
     whole = 4 + 4 * 4  # pages, steps and ends

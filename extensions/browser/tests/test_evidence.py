@@ -217,6 +217,7 @@ def test_names_of_frames_tell_nothing_about_change(tmp_path: Path) -> None:
     assert (ByNames.asked, ByNames.named_alike) == (8, 0)
 
 
+@pytest.mark.slow
 def test_retries_are_columns_and_a_measure_and_the_timing_is_looked_at(tmp_path: Path) -> None:
     Cutting.cuts = 0
     folder = taken(tmp_path, "vsr", Cutting, 3, 3)

@@ -82,7 +82,7 @@ def pages_of(offer: ParadigmOffer) -> list[dict[str, Any]]:
     return page.pages
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_the_first_page_is_shown_once_and_the_others_are_as_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """With a seed each, so that levels differ: what is read before a session begins is what the session shows first."""
@@ -111,6 +111,7 @@ def test_no_session_is_begun_before_the_first_page_was_read(tmp_path: Path) -> N
         page.close()
 
 
+@pytest.mark.slow
 def test_of_sessions_that_begin_at_the_same_time_each_has_a_seed_of_its_own(tmp_path: Path) -> None:
     desk = VisitDesk(ParadigmOffer.checked("sternberg", tmp_path, trials=1, practice=False), print)
     pages = [Page(desk, f"P{number:02}") for number in range(12)]
@@ -314,6 +315,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+@pytest.mark.slow
 def test_processes_that_draw_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
     (script := tmp_path / "killed.py").write_text(KILLED)
     told = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout

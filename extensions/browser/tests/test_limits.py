@@ -170,6 +170,7 @@ def event(number: int, epoch: str, c: int = 10**8, **body: Any) -> str:
     return json.dumps({"type": "event", "id": f"{'a' * 24}:{number}", "epoch": epoch, "c": c, "kind": "done", "place": -1, "body": body})
 
 
+@pytest.mark.slow
 def test_messages_and_their_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "_WITHIN_S", 1000.0)
     monkeypatch.setattr(server_module, "_MOST_MESSAGES", 20)

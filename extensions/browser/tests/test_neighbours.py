@@ -94,6 +94,7 @@ TOO_MUCH: dict[str, tuple[Callable[[Silent, int], None], int, str, bool]] = {
 
 
 @pytest.mark.parametrize("what", TOO_MUCH)
+@pytest.mark.slow
 def test_too_much_is_told_and_the_neighbour_finishes(data: Path, port: int, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(visits_module, "_MOST_LINES", 10)
     monkeypatch.setattr(server_module, "_WITHIN_S", 1000.0)  # a busy computer takes longer than ten seconds for them

@@ -164,6 +164,7 @@ def come(port: int, says: Mapping[str, str], wanted: Mapping[str, Any], kind: ty
 
 
 @pytest.mark.parametrize("platform", [prolific, sona, mturk])
+@pytest.mark.slow
 def test_twenty_of_twenty_are_credited(tmp_path: Path, platform: Any) -> None:
     stub = platform()
     with served(tmp_path, stub.online) as (port, folder):
@@ -301,6 +302,7 @@ class Restless(Comer):
 
 
 @pytest.mark.parametrize("after", ["flag", "end"])
+@pytest.mark.slow
 def test_too_many_replaced_trials_mark_a_visit_or_end_it(tmp_path: Path, after: str) -> None:
     online = f"online: {{most_replacements: 3, after_replacements: {after}, endings: {{completed: {{code: DONE}}, failed_check: {{code: FAILED}}}}}}\n"
     says, wanted = {"participant": "P01"}, {"identifiers": ["participant"], "keep": []}

@@ -69,6 +69,7 @@ def test_nothing_is_said_of_few_trials_and_of_scores_that_do_not_vary() -> None:
     ("share", "known_trials", "fresh_trials", "answers"),
     [(0.5, 20, 20, 1), (0.8, 40, 40, 1), (0.9, 30, 30, 24), (0.7, 12, 12, 3), (0.95, 60, 12, 1), (0.9, 5, 20, 1), (0.5, 5, 5, 1)],
 )
+@pytest.mark.slow
 def test_the_test_has_its_size_and_the_interval_its_level(share: float, known_trials: int, fresh_trials: int, answers: int) -> None:
     """Also where a few trials that are nearly always right are held against many: they often do not vary at all."""
     draw = np.random.default_rng(3)
@@ -111,6 +112,7 @@ def test_fresh_trials_have_the_levels_of_known_ones_and_none_of_their_lists(tmp_
         package.replay("nback_verbal", agent="chance", fresh=True, data=tmp_path)
 
 
+@pytest.mark.slow
 def test_models_of_one_command_are_tested_together(spanlab: Run, tmp_path: Path) -> None:
     known = package.replay("nback_verbal", agent="chance", trials=12, levels={"n": [1, 2]}, data=tmp_path / "data")
     package.replay(agent="capacity:1", like=known.folder, data=tmp_path / "data")

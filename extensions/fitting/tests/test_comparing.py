@@ -30,6 +30,7 @@ def fitted(kind: Kind, names: Sequence[str], count: int, people: int = 1, load: 
     return everybody
 
 
+@pytest.mark.slow
 def test_a_design_that_tells_slots_from_resources() -> None:
     recovery = recover(fitted("report", ("slots", "resource"), 200, k=2.0, sd=18.0), 10, seed=1)
     assert np.diag(recovery.confusion()).min() >= 0.9
@@ -50,7 +51,7 @@ def test_a_design_that_cannot_tell_two_models_apart() -> None:
     assert min(recovery.recognised(0, 1), recovery.recognised(1, 0)) < 0.8
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [1, 4])
 def test_the_model_of_the_answers_predicts_better(people: int) -> None:
     (said,) = predicts(fitted("report", ("slots", "resource"), 400, people, k=2.0, sd=18.0, attended=0.999), "who")
@@ -61,6 +62,7 @@ def test_the_model_of_the_answers_predicts_better(people: int) -> None:
 
 
 @pytest.mark.parametrize("people", [3, 8])
+@pytest.mark.slow
 def test_models_that_predict_equally_well_are_told_apart_in_one_of_twenty(people: int) -> None:
     """By 1.96 standard errors they were in 19 of 100 with three people."""
     random, named = np.random.RandomState(people), [SimpleNamespace(model=SimpleNamespace(name=name)) for name in ("first", "second")]
@@ -81,6 +83,7 @@ def test_models_that_say_the_same_are_not_decided_between(people: int) -> None:
     assert predicts(twice, "who")[0].startswith("who: The answers do not decide between sdt-shared and sdt-shared (0.0 ± 0.0 log units")
 
 
+@pytest.mark.slow
 def test_planted_parameters_of_different_people_come_back() -> None:
     fits = [one for k in (1.5, 2.5, 4.0) for one in fitted("report", ("slots",), 200, k=k, sd=18.0)]
     recovery = recover(fits, 12, seed=2, coverage=True)

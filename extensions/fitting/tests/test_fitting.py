@@ -35,7 +35,7 @@ def planted(model: Model, kind: Any, count: int, seed: int, levels: int = 2) -> 
     return trials.answered(model.draw(space.values(at, trials), trials, random)), space, at
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kind"),
     [(model, kind) for model in MODELS for kind in model.kinds[:1]],
@@ -51,6 +51,7 @@ def test_a_fit_is_at_least_as_likely_as_what_was_planted(model: Model, kind: Any
     assert found.bic == pytest.approx(len(at) * math.log(len(trials)) - 2 * found.log_likelihood)
 
 
+@pytest.mark.slow
 def test_an_interval_ends_where_the_profile_has_fallen_by_half_a_quantile() -> None:
     trials, *_ = planted(models_named("slots")[0], "report", 300, 3)
     found = fit(models_named("slots")[0], trials)
@@ -66,7 +67,7 @@ def test_an_interval_ends_where_the_profile_has_fallen_by_half_a_quantile() -> N
             assert found.log_likelihood - best == pytest.approx(chi2.ppf(0.95, 1) / 2, abs=0.06), name
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["slots", "sdt-shared", "m3"])
 def test_an_interval_holds_the_values_between_its_ends(name: str) -> None:
     model = models_named(name)[0]
@@ -179,6 +180,7 @@ def test_a_fit_names_an_agent_that_has_all_its_parameters(model: Model) -> None:
     assert agent.values == pytest.approx(fitted.values, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_an_agent_does_not_always_attend(tmp_path: Path) -> None:
     errors = []
     for attended in (0.5, 0.9995):
@@ -318,6 +320,7 @@ def test_the_command_prints_fits_and_what_they_mean(run: Run, tmp_path: Path) ->
         (("--model", "std"), "there is no model 'std'; did you mean 'sdt'?"),
     ],
 )
+@pytest.mark.slow
 def test_the_command_says_which_models_there_are(run: Run, options: tuple[str, ...], said: str, tmp_path: Path) -> None:
     spanlab.replay("nback_verbal", agent="chance", trials=1, seed=1, data=tmp_path)
     status, _, complaint = run("fit", str(tmp_path), *options)

@@ -52,6 +52,7 @@ def test_a_module_takes_trials_and_its_weights_are_in_the_record() -> None:
 
 
 @pytest.mark.usefixtures("_inside")
+@pytest.mark.slow
 def test_logits_are_those_that_are_named() -> None:
     class Always(nn.Module):
         def forward(self, frames: torch.Tensor) -> torch.Tensor:
@@ -98,6 +99,7 @@ def test_batches_are_what_networks_get_and_the_same_for_the_same_seed() -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.slow
 def test_workers_take_each_batch_once(workers: int) -> None:
     data = Dataset("smu", batch_size=2, batches=4, levels={"set_size": 1})
     assert len(data) == 4

@@ -52,7 +52,7 @@ def network_for(*views: NetworkView, hidden: int = 24, seed: int = 1) -> Network
     return build(settings, {view.task: task_seen_in(view) for view in views}, seed).eval()
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COUNTED)
 def test_the_steps_that_count_are_those_before_the_probe(name: str) -> None:
     levels, expected = COUNTED[name]
@@ -64,6 +64,7 @@ def test_the_steps_that_count_are_those_before_the_probe(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vsr", "smu", "lsr"])
+@pytest.mark.slow
 def test_states_are_those_of_going_step_by_step(name: str) -> None:
     paradigm = load_paradigm(name)
     view = paradigm.network_view(paradigm.combinations()[0])
@@ -101,6 +102,7 @@ def test_accuracy_with_all_units_is_that_of_the_agent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "vir", "cs"])
+@pytest.mark.slow
 def test_silenced_units_are_columns_of_zeros_in_the_head(name: str) -> None:
     view, trials = trials_of(name, 12)
     network = network_for(view)
@@ -123,6 +125,7 @@ def test_the_compact_network_loses_units_in_every_way_it_reads_them() -> None:
     assert accuracy_without(agent.network, observed).mean() > 0.7 > nothing.mean() + 0.1
 
 
+@pytest.mark.slow
 def test_questions_that_probe_nothing_are_not_scored() -> None:
     """In complex span the decisions between the items are questions, too."""
     view, trials = trials_of("cs", 4, load=5)
@@ -145,6 +148,7 @@ def served(view: NetworkView, trials: list[Trial], network: Network, first: int,
     return replace(observed, hidden=hidden)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_serves_one_task_is_needed_for_it_alone() -> None:
     (vsr, listed), (smu, updated) = trials_of("vsr", 20, list_length=4), trials_of("smu", 20, set_size=4)
     network = network_for(vsr, smu)

@@ -176,7 +176,7 @@ def planted(sizes: tuple[int, ...], noise: float = 0.03, seed: int = 1) -> tuple
     return np.clip(np.eye(len(sizes))[truth] + random.normal(0, noise, (len(truth), len(sizes))), 0, 1), truth
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(8, 12), (10, 10, 10), (5, 20, 9, 14), (6, 6, 6, 6, 6, 6, 6)])
 def test_planted_clusters_are_found_and_numbered_by_their_task(sizes: tuple[int, ...]) -> None:
     rows, truth = planted(sizes)
@@ -235,6 +235,7 @@ def test_points_without_spread_are_in_one_place(points: np.ndarray) -> None:
     assert neighbours(points) is None
 
 
+@pytest.mark.slow
 def test_neighbours_keep_groups_apart_and_are_the_same_again() -> None:
     rows, truth = planted((30, 30, 30))
     first, second = neighbours(rows), neighbours(rows)

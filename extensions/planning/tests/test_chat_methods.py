@@ -146,6 +146,7 @@ def test_the_section_has_dates_and_the_prompts_as_they_were_sent(spanlab: Run, t
     assert text.index("## References") < text.index("## Appendix: prompts")
 
 
+@pytest.mark.slow
 def test_conversations_that_cannot_be_read_are_not_called_unrecorded_alone(spanlab: Run, tmp_path: Path) -> None:
     name = "vsr-chat-scripted-s31"
     shutil.copytree(GOLDEN / "finished" / name, folder := tmp_path / "data" / name)

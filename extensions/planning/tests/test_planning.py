@@ -56,6 +56,7 @@ def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> No
     assert printed.startswith(again)  # the same seed, the same numbers
 
 
+@pytest.mark.slow
 def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
     status, printed, _ = spanlab("plan", pilot(tmp_path), "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")
     assert status == 0
@@ -68,6 +69,7 @@ def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
     assert "one that was seen" not in smaller
 
 
+@pytest.mark.slow
 def test_tables_with_other_names_of_columns_are_read_as_they_are_mapped(spanlab: Run, tmp_path: Path) -> None:
     table = pd.read_parquet(pilot(tmp_path))
     table.rename(columns={"participant": "subject", "correct": "accuracy"}).to_csv(tmp_path / "own.csv", index=False)

@@ -147,6 +147,7 @@ def test_simulated_times_have_the_planted_means_and_spread() -> None:
     assert scipy.stats.skew(one.ravel()) == pytest.approx(2 * 0.75**3, abs=0.1)  # of an ex-Gaussian
 
 
+@pytest.mark.slow
 def test_the_simulated_tests_of_sensitivity_and_times_are_those_that_a_page_prints() -> None:
     for value, data in (("d_prime", detecting(8)), ("rt_ms", timed(8))):
         scored = score_table(data)

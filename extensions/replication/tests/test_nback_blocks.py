@@ -99,6 +99,7 @@ def test_export_then_import_gives_the_same_blocks(tmp_path: Path, name: str, gen
         assert imported.set.generator == ("published" if generator == "published" or 7 not in sizes else imported.set.generator)
 
 
+@pytest.mark.slow
 def test_exported_blocks_are_those_of_the_paradigm_and_stay_when_others_are_added(tmp_path: Path, run: Run) -> None:
     assert run("export", "nback", "nback_spatial", "a", "--blocks", "2", "--seed", "3")[0] == 0
     assert run("export", "nback", "nback_spatial", "b", "--blocks", "5", "--n", "3,2", "--seed", "3")[0] == 0
@@ -132,6 +133,7 @@ def test_ends_of_lines_do_not_matter(ending: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 49).map(str), st.sampled_from("m-")), min_size=2, max_size=40), st.booleans())
+@pytest.mark.slow
 def test_lines_are_read_as_they_were_written(pairs: list[tuple[str, str]], separated: bool) -> None:
     items, labels = zip(*(pair if separated else (pair[0][0], pair[1]) for pair in pairs), strict=True)
     lines = Lines(items, labels, separated)
@@ -293,6 +295,7 @@ def test_blocks_of_other_lengths_by_a_paradigm_that_extends_ours(tmp_path: Path,
         ("export nback nback_verbal file", "cannot write file/letters: "),
     ],
 )
+@pytest.mark.slow
 def test_mistakes_are_one_clear_sentence(tmp_path: Path, run: Run, things: None, typed: str, said: str) -> None:
     write_letters(tmp_path / "letters", levels=(1,))
     write_block(tmp_path, "grids/1back/0.txt", block_text(*identity_block(1, 5, 9)))
@@ -340,6 +343,7 @@ nback_sets.import_blocks(Path(sys.argv[1]), Path(sys.argv[2]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+@pytest.mark.slow
 def test_an_import_that_is_killed_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
     write_letters(tmp_path / "letters")
     killed = subprocess.run(

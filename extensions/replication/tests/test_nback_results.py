@@ -188,6 +188,7 @@ def test_unlabelled_matches_are_told(tmp_path: Path, run: Run) -> None:
     assert "NOTE 1 unlabelled match in all" in err
 
 
+@pytest.mark.slow
 def test_sets_of_files_appear_together_and_once(tmp_path: Path, run: Run) -> None:
     write_results(tmp_path / "all_trials_verbal.json", letter_results(1))
     write_results(tmp_path / "all_trials_verbal_gpt-4.json", letter_results(1, prefilled=6))
@@ -369,6 +370,7 @@ JSON = st.recursive(
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(["1back_0", "3back_12", "x"]), st.lists(JSON, max_size=3) | JSON, min_size=1), st.data())
+@pytest.mark.slow
 def test_any_json_is_read_or_told_to_be_wrong(tmp_path_factory: pytest.TempPathFactory, content: Any, data: st.DataObject) -> None:
     file = write_results(tmp_path_factory.getbasetemp() / "fuzzed.json", content)
     results = read_results(file)
@@ -431,6 +433,7 @@ module.import_results([Path(sys.argv[1])], Path(sys.argv[2]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+@pytest.mark.slow
 def test_an_import_that_is_killed_leaves_no_session(tmp_path: Path) -> None:
     file, data = write_results(tmp_path / "all_trials_verbal.json", letter_results()), tmp_path / "data"
     killed = subprocess.run([sys.executable, "-c", KILLED, str(file), str(data)], check=False, env=os.environ.copy(), timeout=HANGS_S)

@@ -29,6 +29,7 @@ def blocks() -> pd.DataFrame:
     return measured(nback_published.published_blocks(), PUBLISHED)
 
 
+@pytest.mark.slow
 def test_what_the_notebooks_print_is_told_from_what_their_answers_give(blocks: pd.DataFrame) -> None:
     """Of 39 rows of the study's own model 15 are printed otherwise, in 33 of 156 cells; how they came out so is found again."""
     found = nback.printed_table(blocks)
@@ -145,6 +146,7 @@ def test_a_few_right_answers_are_not_above_the_best_blind_guess(trials: int) -> 
     assert said.endswith("; some 5 trials would resolve it")
 
 
+@pytest.mark.slow
 def test_the_tables_of_worm_that_need_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(one.key, one.verdict, len(one.rows)) for one in (worm.grid_tried(), worm.time_map(), worm.network_sizes())] == [
         ("a1", "same", 4),
@@ -193,12 +195,14 @@ def test_every_numbered_figure_is_on_the_page() -> None:
     assert all(re.search(rf"\b{number}\b", titles) for number in numbered())
 
 
+@pytest.mark.slow
 def test_an_ablation_has_an_entry_of_its_own() -> None:
     titles = {entry.key: entry.title for entry in worm.entries([], [], worm.Units("", "there is none"))}
     assert titles["worm-a2a"].startswith("Figure A2A: vsr")
     assert titles["worm-vsr"].startswith("Figures 4A, A7: vsr")
 
 
+@pytest.mark.slow
 def test_figures_of_units_are_those_that_were_drawn(tmp_path: Path) -> None:
     (tmp_path / "lesions.svg").write_text("<svg/>", encoding="utf-8")
     entries = {entry.key: entry for entry in worm.entries([], [], worm.Units("mine.pt", "", tmp_path))}

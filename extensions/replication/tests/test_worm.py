@@ -53,7 +53,7 @@ def compiled(file: TrialsFile) -> list[Trial]:
     return [compile_trial(file.paradigm, one.levels, 0, file.header.generator, one.draws) for one in file]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_imported_trials_have_the_frames_labels_and_lengths_of_the_benchmark(imported: Path, name: str) -> None:
     file = TrialsFile(imported / f"{name}.train.jsonl")
@@ -174,6 +174,7 @@ def without_order(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in trial.items() if key != ARROW_ORDER} for trial in trials]
 
 
+@pytest.mark.slow
 def test_arrows_whose_order_is_lost_are_drawn_from_the_seed_and_that_is_said(tmp_path: Path) -> None:
     original = trials_of(SETS["cs"])
     spatial = [trial["variation"].startswith("spatial") for trial in original]
@@ -221,6 +222,7 @@ def test_keys_that_nobody_knows_are_told(tmp_path: Path, run: Run) -> None:
     assert "NOTE Visual_Serial_Recall, train: the key 'colour' is not known here and was left out (3 times)" in err
 
 
+@pytest.mark.slow
 def test_from_the_benchmark_to_a_session(tmp_path: Path, run: Run) -> None:
     """Import, replay and export at the command line."""
     root = write_folder(tmp_path / "data", {one.folder: {"train": trials_of(one)[:4]} for one in SETS.values()})

@@ -52,6 +52,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_answer_is_there_and_every_column_is_described(shared: Path) -> None:
     found = tables(shared)
     answers = [row for rows in found.values() for row in rows if row.get("event_type", "answer") == "answer"]

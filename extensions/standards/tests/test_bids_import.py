@@ -112,6 +112,7 @@ def test_sessions_of_every_kind_come_back(tmp_path: Path, session: Path) -> None
     check(tmp_path, session)
 
 
+@pytest.mark.slow
 def test_imported_answers_are_replayed_and_scored_as_any(tmp_path: Path, run: Run) -> None:
     assert run("export", PERSON, "--to", "bids", "set", "--with-seeds")[0] == 0
     status, out, err = run("import", "--from", "bids", "set", "-o", "data")

@@ -143,6 +143,7 @@ def assert_everybody_is_there_without_trials(found: Path, notes: str) -> None:
     assert "NOT PSEUDONYMOUS" not in notes
 
 
+@pytest.mark.sampled(3)
 @formats
 def test_nobody_is_named_in_data_sets_of_old_sessions_and_the_trials_cannot_be_made_again(form: str, old: Path, tmp_path: Path) -> None:
     found, notes = shared(form, old, tmp_path / "set")
@@ -277,6 +278,7 @@ def named_by_what_is_drawn(guesses: dict[str, Path], found: Path, folder: Path) 
     return named_so
 
 
+@pytest.mark.sampled(3)
 @formats
 def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(form: str, old: Path, guesses: dict[str, Path], tmp_path: Path) -> None:
     """Without seeds, the right answers are those of the seeds."""
@@ -294,6 +296,7 @@ def test_trials_made_again_name_everybody_among_old_sessions_and_that_is_said(fo
         assert "**Not pseudonymous.** 18 sessions" in (found / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled(3)
 @formats
 def test_trials_made_again_name_nobody_among_new_sessions_or_where_old_ones_are_left_out(
     form: str, old: Path, new: Path, guesses: dict[str, Path], tmp_path: Path

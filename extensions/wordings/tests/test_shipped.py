@@ -36,6 +36,7 @@ EITHER = {"nback_verbal", "nback_spatial"}
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_every_paradigm_has_each_wording_in_every_condition(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
     texts = yaml.safe_load(shipped_text(name))
@@ -60,6 +61,7 @@ def test_every_paradigm_has_each_wording_in_every_condition(name: str, tmp_path:
         assert not seen & own
 
 
+@pytest.mark.slow
 def test_wordings_are_written_with_lines_for_a_set_file(run: Run, tmp_path: Path) -> None:
     status, _, err = run("wordings", "--write", tmp_path / "words")
     assert (status, err) == (0, "")

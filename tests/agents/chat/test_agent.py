@@ -435,6 +435,7 @@ def test_a_missing_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
         ChatAgent("gpt-4o-mini")
 
 
+@pytest.mark.slow
 def test_the_client_is_imported_only_when_it_is_used() -> None:
     code = "import sys, spanlab.agents.chat, spanlab.agents.chat.servers.scripted; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
@@ -481,6 +482,7 @@ def test_settings_change_with_what_shapes_the_answers_only() -> None:
     assert len({said(), said(temperature=0), said(reask=0), said(instructions_as="user"), said(preamble="")}) == 5
 
 
+@pytest.mark.slow
 def test_settings_from_outside_are_checked() -> None:
     assert ChatSettings.read({"temperature": "0.5", "reask": 2}) == ChatSettings(temperature=0.5, reask=2)
     with pytest.raises(

@@ -47,7 +47,7 @@ def _some(share: int) -> Callable[[str], bool]:
     return refuses
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refusal", "why"),
     [
@@ -81,6 +81,7 @@ def test_the_others_go_on_and_it_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     assert why in problem
 
 
+@pytest.mark.slow
 def test_too_many_stop_the_session_and_a_higher_share_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     refusal = (400, "application/json", told("this cannot be answered"))
     with _server(monkeypatch, _some(3), refusal):
@@ -96,6 +97,7 @@ def test_too_many_stop_the_session_and_a_higher_share_goes_on(run: Run, monkeypa
     assert read_responses(folder)["trial"].nunique() == 16 - len(failed)
 
 
+@pytest.mark.slow
 def test_trials_that_failed_are_asked_for_again_on_request(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     refusal = (400, "application/json", told("this cannot be answered"))
     with _server(monkeypatch, _some(5), refusal):
@@ -124,6 +126,7 @@ def test_a_server_that_refuses_everything_is_told_after_three_trials(run: Run, m
     assert len(tap.requests) == 3
 
 
+@pytest.mark.slow
 def test_an_adaptive_session_goes_on_without_a_trial_that_cannot_be_had(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch, _some(3), (400, "application/json", told("no"))):
         code, _, err = run("replay", "vsr", "--agent", "chat:m", "--design", "span", "--fail-on-error", "1")
@@ -151,6 +154,7 @@ def test_another_model_behind_the_same_address_is_warned_of_and_counted(run: Run
     assert Transcript(tmp_path / "data" / "vsr-chat-m-s1").totals().requests == account["requests"]
 
 
+@pytest.mark.slow
 def test_refusals_that_come_before_the_first_answers_do_not_say_that_none_can_be_had(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A refusal is quick and an answer takes its time: with many trials at once, several are refused before the first one is finished."""
     refuses, refused, enough = _some(5), [], threading.Event()

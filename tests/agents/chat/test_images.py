@@ -113,6 +113,7 @@ def take(agent: ChatAgent, look: bool = False) -> None:
 
 @pytest.mark.parametrize("delivery", ["merged", "separate", "acknowledged"])
 @pytest.mark.parametrize("size_px", [96, 200, 512])
+@pytest.mark.sampled(3)
 def test_every_display_goes_out_as_a_picture_of_its_size(delivery: str, size_px: int) -> None:
     with listening(answering(lambda files: "1")) as tap:
         take(agent_at(tap, image_px=size_px, image_detail="high", delivery=delivery))

@@ -99,7 +99,7 @@ def test_a_window_leaves_out_the_first_trials_and_nothing_that_has_to_be_known(t
         assert all(one["role"] != other["role"] for one, other in itertools.pairwise(last))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

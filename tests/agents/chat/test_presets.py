@@ -88,6 +88,7 @@ def test_other_models_are_asked_once_more_and_then_the_answer_is_invalid() -> No
 
 
 @pytest.mark.parametrize("preset", [BASE, REASONING])
+@pytest.mark.slow
 def test_the_published_runs_send_a_system_message_and_bare_stimuli(preset: str) -> None:
     for name in presets()[preset].settings["instructions"]:
         paradigm, settings = load_paradigm(name), ChatSettings.read({"preset": preset})
@@ -105,6 +106,7 @@ def test_the_published_runs_send_a_system_message_and_bare_stimuli(preset: str) 
 
 
 @pytest.mark.parametrize("preset", [OTHER, BASE, REASONING])
+@pytest.mark.slow
 def test_their_instructions_are_for_every_level_and_their_grids_are_those_that_are_sent(preset: str) -> None:
     settings = ChatSettings.read({"preset": preset})
     for name in settings.instructions:
@@ -134,6 +136,7 @@ def test_other_paradigms_are_refused_in_a_sentence_before_there_is_a_session(pre
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_every_n_back_paradigm_has_a_published_protocol() -> None:
     covered = {name for one in presets().values() for name in one.settings.get("instructions", {})}
     assert covered == {name for name in list_paradigms() if load_paradigm(name).family == "N-back"}

@@ -235,6 +235,7 @@ def test_own_work_grows_with_a_conversation_and_not_with_its_square(monkeypatch:
     reasoning_history=st.sampled_from(["kept", "cut"]),
     wording=st.sampled_from(["full", "bare"]),
 )
+@pytest.mark.slow
 def test_whatever_a_model_says_the_conversation_can_be_sent(replies: list[str], role: str, **chosen: str) -> None:
     requests, answers = hold(TRIAL, VSR, settings(instructions_as=role, reask=2, **chosen), lambda _, number: replies[number - 1])
     assert len(answers) == 3

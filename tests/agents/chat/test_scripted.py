@@ -46,6 +46,7 @@ def _answers(server: ScriptedServer, paradigm: Paradigm, trials: list[Trial]) ->
 
 
 @pytest.mark.parametrize("name", ["vsr", "sfr", "smu"])
+@pytest.mark.slow
 def test_it_gives_a_valid_answer_to_every_question_of_every_level(server: ScriptedServer, name: str) -> None:
     paradigm = load_paradigm(name)
     trials = [compile_trial(paradigm, levels, seed=seed, generator="corrected") for levels in paradigm.combinations() for seed in range(2)]
@@ -78,6 +79,7 @@ def test_it_gets_no_secret_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
+@pytest.mark.slow
 def test_it_does_not_outlive_a_program_that_is_killed() -> None:
     code = (
         "import sys, time; from pathlib import Path; from spanlab.agents.chat.servers.scripted import ScriptedServer\n"

@@ -199,7 +199,7 @@ def test_twenty_kills_among_3600_calls_lose_no_reply_and_change_no_answer(tmp_pa
     _kills(tmp_path, 150, 30, sorted(random.choice(3500, 20, replace=False).tolist()))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_end_of_a_program_or_of_its_terminal_is_as_ctrl_c(tmp_path: Path, number: signal.Signals) -> None:
@@ -285,6 +285,7 @@ def _go_on(folder: Path) -> int:
         return server.stats()["requests"]
 
 
+@pytest.mark.slow
 def test_sessions_that_have_their_replies_among_the_events_go_on(half: tuple[Path, pd.DataFrame]) -> None:
     folder, expected = half
     lines = [line for line in read_transcript(folder) if "reply" in line]
@@ -330,6 +331,7 @@ def test_a_damaged_transcript_is_named(half: tuple[Path, pd.DataFrame], old: str
         _go_on(folder)
 
 
+@pytest.mark.slow
 def test_replies_to_other_words_are_not_used(half: tuple[Path, pd.DataFrame]) -> None:
     folder, _ = half
     _forget_events(folder)

@@ -102,6 +102,7 @@ _FEW = {"vsr", "sfr", "cs", "nback_verbal_feedback", "nback_spatial", "smu"}
 
 
 @pytest.mark.parametrize("paradigm", [pytest.param(name, marks=[] if name in _FEW else pytest.mark.slow) for name in list_paradigms()])
+@pytest.mark.sampled(2)
 def test_a_conversation_is_retold_to_the_letter_and_to_the_pixel(paradigm: str, tmp_path: Path) -> None:
     with saying("1") as tap:
         session = _session(tmp_path, tap.base_url, paradigm, 1, reask=0, **PICTURES)
@@ -122,6 +123,7 @@ def test_a_conversation_is_retold_to_the_letter_and_to_the_pixel(paradigm: str, 
     ],
     ids=lambda settings: ",".join(f"{name}={value}" for name, value in settings.items()),
 )
+@pytest.mark.sampled(2)
 def test_a_conversation_is_retold_whatever_the_protocol(settings: dict[str, Any], tmp_path: Path) -> None:
     replies = itertools.cycle(["I think it is 4\nsince I saw it", "what?", "", "7"])
     with saying(lambda request: next(replies)) as tap:

@@ -47,6 +47,7 @@ def raw_requests(page: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_requests_that_a_page_shows_are_those_that_were_sent(tmp_path: Path) -> None:
     session, sent = told_in_turn(tmp_path, temperature=0.5, stop=["x"], extra_body={"mirostat": 2})
     read = Transcript(session.folder)

@@ -35,7 +35,7 @@ def _read(name: str, generator: Generator, trials: int) -> list[tuple[bool, str]
     return right
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARADIGMS)
 def test_a_reader_of_the_words_scores_100_percent(name: str) -> None:
     wrong = [which for right, which in _read(name, "corrected", BLOCKS if name.startswith("nback") else TRIALS) if not right]
@@ -50,7 +50,7 @@ def test_a_reader_of_the_words_scores_100_percent_in_every_condition(name: str) 
 
 
 # Unlabelled matches of published N-back blocks are counted where these are tested.
-@pytest.mark.sampled(9)
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [TRIALS, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [name for name in PARADIGMS if load_paradigm(name).family != "N-back"])
 def test_a_reader_of_the_words_scores_100_percent_in_published_trials(name: str, trials: int) -> None:

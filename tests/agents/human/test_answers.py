@@ -133,6 +133,7 @@ def test_text_has_even_sides_so_that_it_lies_on_whole_pixels() -> None:
         assert picture.width % 2 == picture.height % 2 == 0
 
 
+@pytest.mark.slow
 def test_long_pages_are_broken_and_lose_nothing() -> None:
     text = "\n\n".join([f"# Heading {n}\n\n" + f"word{n} " * 40 for n in range(8)] + ["x" * 5 + " and so on" * 400])
     sheets = [[block for block in sheet_ if isinstance(block, TextBlock)] for sheet_ in paginate(blocks(PageContent(text, "Title"), 20), 600, 500)]
@@ -143,6 +144,7 @@ def test_long_pages_are_broken_and_lose_nothing() -> None:
         assert not sheet_[-1].text.startswith("Heading")  # a heading stays with what follows
 
 
+@pytest.mark.slow
 def test_importing_the_participant_loads_no_psychopy() -> None:
     code = """
 import sys

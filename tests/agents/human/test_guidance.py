@@ -125,6 +125,7 @@ def test_words_for_people_are_no_part_of_what_a_trial_is_known_by(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", list_paradigms())
+@pytest.mark.slow
 def test_worked_examples_show_right_answers_and_agree_with_the_trial(name: str) -> None:
     paradigm = load_paradigm(name)
     levels = resolve_levels(paradigm, paradigm.combinations()[-1], 1)

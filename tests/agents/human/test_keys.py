@@ -38,6 +38,7 @@ def means(kind: ResponseKind) -> dict[str, int | str]:
     return dict(kind.surface().keys)
 
 
+@pytest.mark.slow
 def test_two_words_change_sides_and_the_legend_says_so() -> None:
     swapped = SAME.with_keys(AnswerKeys(swapped=True))
     assert means(SAME) == {"f": "same", "j": "different"}

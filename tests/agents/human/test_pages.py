@@ -126,6 +126,7 @@ def test_buttons_fit_windows_of_all_sizes(window: tuple[int, int], letter: int, 
     height=st.integers(480, 2400),
     letter=st.integers(10, 80),
 )
+@pytest.mark.slow
 def test_any_text_fits_any_window(text: str, width: int, height: int, letter: int) -> None:
     words = re.sub(r"\S{12,}", lambda run: run[0][:12], text)  # a word that is wider than the screen cannot be helped
     nothing_is_cut_off(PageContent(words, "Title", progress=0.5), (width, height), letter, "de")
@@ -164,6 +165,7 @@ def test_items_of_feedback_are_broken_between_them_and_not_within() -> None:
 
 
 @pytest.mark.parametrize("window", [(1024, 768), (1280, 1024)])
+@pytest.mark.slow
 def test_answers_at_small_places_are_pictured_large_enough(window: tuple[int, int]) -> None:
     """A cell of a box in ``smu`` is a twentieth of the canvas; on a sheet with the text its display was 88 pixels wide at 1024 x 768."""
     paradigm, letter = load_paradigm("smu"), max(14, round(window[1] / 48))
@@ -227,6 +229,7 @@ def test_examples_come_from_trials_that_no_session_has(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in list_paradigms() if getattr(load_paradigm(name).example, "answer", None) is not None])
+@pytest.mark.sampled(3)
 def test_examples_show_what_it_is_about(name: str) -> None:
     """A change among the bars, a match among the letters, in every condition that has instructions of its own."""
     paradigm = load_paradigm(name)
@@ -327,6 +330,7 @@ def test_marks_of_right_answers_hide_nothing_of_what_is_there(name: str) -> None
 
 
 @pytest.mark.parametrize("feature", ["colour", "orientation", "size", "gap"])
+@pytest.mark.slow
 def test_what_changed_is_framed_in_the_example(feature: str) -> None:
     displays = example_displays(load_paradigm("cd"), "en", {"feature": feature, "set_size": 4})
     before: Any
@@ -455,6 +459,7 @@ def test_the_published_colours_are_not_safe(blindness: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cd", "sfr", "smu", "sts", "vsr"])
+@pytest.mark.slow
 def test_palettes_change_red_and_green_for_people_and_nothing_for_machines(name: str) -> None:
     paradigm = load_paradigm(name)
     trial = compile_trial(paradigm, paradigm.combinations()[-1], 4)
@@ -495,7 +500,7 @@ def german(text: str) -> str:
     return re.sub(r'"[^"]*"', "", text)
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", list_paradigms())
 def test_german_sessions_speak_german(name: str) -> None:
     paradigm = load_paradigm(name)

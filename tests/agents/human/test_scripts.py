@@ -148,6 +148,7 @@ def test_the_font_is_among_the_settings_only_where_there_is_one(dejavu: Path) ->
 
 
 @pytest.mark.parametrize("room", [90, 130, 400])
+@pytest.mark.slow
 def test_scripts_without_spaces_are_broken_between_signs(boxes: Path, room: int) -> None:
     use_font(boxes)
     assert not unreadable(JAPANESE)
@@ -173,6 +174,7 @@ translations: {hy: {same: նույնը, different: տարբեր}}
 """
 
 
+@pytest.mark.slow
 def test_a_paradigm_that_people_cannot_read_is_told_by_check_and_before_a_session(tmp_path: Path, dejavu: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(OWN, encoding="utf-8")
@@ -192,6 +194,7 @@ def test_a_paradigm_that_people_cannot_read_is_told_by_check_and_before_a_sessio
     begin(tmp_path / "data", paradigm, AtTheWindow(right), plan, Request(language="hy"))
 
 
+@pytest.mark.slow
 def test_check_says_what_a_language_lacks(run: Run, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("extends: cd\nparadigm: own\ntitle: {en: Own}\ninstructions: {fr: Regardez bien.}\n", encoding="utf-8")
     status, out, _ = run("check", "own.yaml")
@@ -257,6 +260,7 @@ def test_the_assistant_is_told_when_the_window_does_not_speak_the_language(run: 
     assert told not in run("run", "s.yaml", "--participant", "p02", "--language", "en")[2]
 
 
+@pytest.mark.slow
 def test_the_library_lacks_nothing() -> None:
     from spanlab.paradigms import list_paradigms
 

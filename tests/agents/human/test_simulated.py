@@ -141,6 +141,7 @@ def _says(*codes: str, **environment: str) -> list[str]:
 
 
 @linux
+@pytest.mark.slow
 def test_without_a_display_or_xvfb_there_is_one_sentence() -> None:
     opened = "from spanlab.agents.human import Participant; Participant().open()"
     at = "import os; os.environ['DISPLAY'] = ':4711'; "

@@ -110,6 +110,7 @@ def sounds_in(told: list[Any]) -> list[dict[str, Any]]:
     times=st.lists(st.integers(100, 700), min_size=2, max_size=5),
     one_step=st.booleans(),
 )
+@pytest.mark.slow
 def test_where_displays_have_times_every_sound_begins_with_its_own(hz: float, vsync: bool, jitter: float, times: list[int], one_step: bool) -> None:
     displays = [Display(noise(number % 2), float(ms)) for number, ms in enumerate(times)]
     percepts = [Percept("present", tuple(displays))] if one_step else [Percept("present", (display,)) for display in displays]

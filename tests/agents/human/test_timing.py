@@ -330,6 +330,7 @@ def test_durations_are_checked_without_a_screen(run: Run) -> None:
 
 
 @linux
+@pytest.mark.slow
 def test_the_patch_is_white_on_first_frames_and_black_otherwise_and_the_canvas_is_as_without() -> None:
     done = subprocess.run([sys.executable, str(BENCH), "patch"], capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr[-3000:]

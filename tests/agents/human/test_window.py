@@ -61,7 +61,7 @@ def presses(step: dict[str, Any]) -> list[float]:
     return [press["rt_ms"] for press in raw + step["notes"].get("late", [])]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("feature", ["colour", "orientation", "location"])
 def test_a_dial_takes_clicks_in_every_direction_and_keys(facts: dict[str, Any], feature: str) -> None:
     found = scene(facts, "dials")[feature]

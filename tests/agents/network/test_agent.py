@@ -102,7 +102,7 @@ def untrained_network(names: list[str], architecture: str, path: Path) -> Networ
     return NetworkAgent(path)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [4, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NETWORKED)
 @pytest.mark.parametrize("which", ["untrained", "laptop"])
@@ -114,7 +114,7 @@ def test_batches_answer_what_stepping_answers(untrained: NetworkAgent, name: str
     check_batches(untrained if which == "untrained" else NetworkAgent("laptop"), paradigm, most)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", FEW)
 def test_batches_answer_what_stepping_answers_in_every_architecture(other: NetworkAgent, name: str) -> None:
     check_batches(other, load_paradigm(name))
@@ -245,7 +245,7 @@ def test_the_shipped_network_is_small_and_comes_with_its_papers() -> None:
 
 
 # Margins over the best blind guess: far below what was measured when the network was trained (its model card), far above what 200 trials could give by luck.
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "margin"), [("sfr", 0.4), ("smu", 0.15)])
 def test_the_shipped_network_beats_the_best_blind_guess(name: str, margin: float) -> None:
     """200 trials of the stream of test seeds, all published factor levels; another seed than that of the training run's own test."""

@@ -92,6 +92,7 @@ def steps(network: Network, seen: Seen, task: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("architecture", ["rnn", "gru", "lstm", "transformer"])
+@pytest.mark.slow
 def test_all_ways_give_the_same(architecture: str, few: tuple[np.ndarray, list[Pool]]) -> None:
     check(seeded(architecture, 96), *few)
 

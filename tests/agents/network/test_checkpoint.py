@@ -123,7 +123,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_one_name_stands_for_the_network_that_knows_the_task(name: str, tmp_path: Path) -> None:
     session = spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)
@@ -132,6 +132,7 @@ def test_one_name_stands_for_the_network_that_knows_the_task(name: str, tmp_path
     assert session.responses["outcome"].eq("answered").all()
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_with_the_network_that_it_began_with(tmp_path: Path) -> None:
     whole = spanlab.replay("sts", "network:laptop", trials=3, data=tmp_path / "whole", say=lambda _: None)
     other = spanlab.replay("sts", "network:laptop", trials=3, data=tmp_path / "other", say=lambda _: None)
@@ -232,6 +233,7 @@ def test_sessions_under_the_former_meaning_of_a_name_say_which_network_took_them
     assert happened in complaint(*run("resume", folder))
 
 
+@pytest.mark.slow
 def test_who_was_wired_says_so_before_a_session(tmp_path: Path) -> None:
     said: list[str] = []
     spanlab.replay("nback_verbal", "network:laptop", trials=1, data=tmp_path, say=said.append)
@@ -272,6 +274,7 @@ def test_n_back_was_learned_and_not_wired_in() -> None:
 
 
 @pytest.mark.parametrize("name", ["nback_verbal_feedback", "nback_spatial_feedback"])
+@pytest.mark.slow
 def test_what_none_of_them_knows_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(SpanLabError, match=r"network:laptop was not trained on the task .* \(it knows vsr, .*cd.*nback_verbal.*\)"):
         spanlab.replay(name, "network:laptop", trials=1, data=tmp_path, say=lambda _: None)

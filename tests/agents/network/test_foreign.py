@@ -150,6 +150,7 @@ def test_a_network_of_another_package(tmp_path: Path, run: Run, monkeypatch: pyt
     assert "--states is for large runs of networks" in complaint(*run("replay", "vsr", "--agent", "network:lab", "--states", "--data", "data"))
 
 
+@pytest.mark.slow
 def test_steps_and_batches_agree_whatever_the_program(tmp_path: Path) -> None:
     """One program for any number of steps, one of a fixed length, one that answers at the end, one that is told the task, and one in steps of time."""
     trials = [trial_of("vsr", list_length=length) for length in (2, 3, 2, 4)]

@@ -72,6 +72,7 @@ def test_noise_is_normal_and_independent() -> None:
     assert float(between.std()) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.slow
 def test_more_noise_leaves_less_and_less_at_higher_loads() -> None:
     paradigm = load_paradigm("vsr")
     pool = make_pool(paradigm, NetworkFrames(), "test", 3, 120, {"list_length": [3, 6]}, "corrected")

@@ -239,7 +239,7 @@ def noise(seed: int, count: int) -> np.ndarray:
     return np.random.RandomState(seed).randint(0, 256, (count, 32, 32, 3)).astype(np.uint8)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind)))
 def test_what_follows_changes_nothing_that_was(zoo: dict[tuple[str, str, int], Network], kind: tuple[str, str, int]) -> None:
     """Cut off anywhere, followed by anything, gone through in any two parts: outputs and hidden states stay what they are."""
@@ -302,6 +302,7 @@ def test_many_frames_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
             close(part, expected.detach())
 
 
+@pytest.mark.slow
 def test_gradients_reach_every_weight_that_is_used() -> None:
     for encoder, architecture, hidden in KINDS:
         rest = SMALL if encoder == "compact" else {}

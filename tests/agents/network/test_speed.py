@@ -89,6 +89,7 @@ def plainly(network: Any, joint: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize("architecture", ["rnn", "gru", "lstm", "transformer"])
 @pytest.mark.parametrize("encoder", ["worm", "compact"])
+@pytest.mark.slow
 def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
     joint: dict[str, Any], encoder: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +119,7 @@ def test_joint_batches_give_the_losses_and_gradients_of_the_plain_loop(
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**31), colours=st.integers(1, 4), count=st.integers(1, 3))
+@pytest.mark.slow
 def test_any_frames_can_be_taken_apart(seed: int, colours: int, count: int) -> None:
     """Large areas, stripes and noise: the parts put together are the frames."""
     random = np.random.RandomState(seed)
@@ -131,6 +133,7 @@ def test_any_frames_can_be_taken_apart(seed: int, colours: int, count: int) -> N
         torch.testing.assert_close(see_patches(eye, patches).inputs, eye.eye(torch.from_numpy(pixels)).inputs, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_shares_of_a_batch_sum_up_to_it(joint: dict[str, Any]) -> None:
     """What two processes learn from is what one does."""
     network = build(model_settings(encoder="worm", architecture="gru", hidden=8), joint["tasks"], 1).double()
@@ -200,6 +203,7 @@ def test_levels_that_are_held_out_are_tested_and_never_trained(tmp_path: Path) -
         TrainingData(config(tasks=[{**tasks[0], "hold_out": {"list_length": [2, 3]}}]))
 
 
+@pytest.mark.slow
 def test_one_can_train_on_many_and_test_on_one(tmp_path: Path) -> None:
     result = train(config(steps=2, test=[{"paradigm": "vsr", "factors": {"list_length": 4}}]), out=tmp_path, progress=False)
     assert result is not None

@@ -93,6 +93,7 @@ def test_the_same_config_gives_the_same_network(trained: Path, tmp_path: Path) -
     assert unmeasured(log(tmp_path)) == unmeasured(log(trained))
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_network(trained: Path, tmp_path: Path) -> None:
     train(config(seed=4), out=tmp_path, progress=False)
     one, other = weights(trained / "tiny.pt"), weights(tmp_path / "tiny.pt")
@@ -135,6 +136,7 @@ def test_a_run_leaves_its_record(trained: Path) -> None:
     assert agent.settings()["trained_on"] == {name: load_paradigm(name).hash for name in ("vsr", "sfr", "smu")}
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_written_and_tested_again_in_bytes(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "again")
     assert train(config(store="bytes"), out=tmp_path / "again", resume=True, progress=False)
@@ -206,6 +208,7 @@ def test_a_network_learns_with_noise_in_its_memory_from_the_weights_of_one_witho
         train(config(**begun, model={**TINY["model"], "architecture": "gru", "start": "orthogonal"}), out=tmp_path / "gru", progress=False)
 
 
+@pytest.mark.slow
 def test_learning_learns(tmp_path: Path) -> None:
     """One red square of thirty, remembered for one step: the loss falls far below that of the label frequencies (0.056), and the answers become right."""
     tasks = [{"paradigm": "sfr", "batch": 32, "train_trials": 600, "factors": {"list_length": 1}}]
@@ -248,6 +251,7 @@ def test_splits_never_share_a_trial_seed() -> None:
     assert len(set.union(*seeds.values())) == 1500
 
 
+@pytest.mark.slow
 def test_pools_hold_what_the_trials_show_and_ask() -> None:
     from spanlab.stimuli.render.pixels import network_frame
 
@@ -414,6 +418,7 @@ def test_a_batch_goes_through_fabric_in_mixed_precision(spans: tuple[Pool, Any])
     torch.testing.assert_close(mixed, whole, rtol=0.02, atol=0)
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_left_to_the_process_that_trains() -> None:
     """It goes to all processes of a program; a helper that it ended while it waited for work would keep this one waiting for ever."""
     with Ahead(signal.getsignal, processes=1) as handlers:

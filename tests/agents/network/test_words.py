@@ -66,6 +66,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, file: Path) -> Path:
     return folder / "tiny.pt"
 
 
+@pytest.mark.slow
 def test_a_checkpoint_stands_alone_and_keeps_the_vectors_as_they_were(trained: Path, file: Path) -> None:
     checkpoint = load(trained)
     assert checkpoint.vectors is not None
@@ -79,6 +80,7 @@ def test_a_checkpoint_stands_alone_and_keeps_the_vectors_as_they_were(trained: P
 
 
 @pytest.mark.parametrize("name", ["lsr", "lsr_long"])
+@pytest.mark.slow
 def test_replay_by_steps_and_in_batches_reads_the_same_vectors(trained: Path, tmp_path: Path, name: str) -> None:
     """lsr_long is the same task, so a network of short lists can be asked for long ones."""
     agent, paradigm = NetworkAgent(trained), load_paradigm(name)
@@ -111,6 +113,7 @@ def test_the_record_says_which_vectors(trained: Path, tmp_path: Path, run: Any) 
     assert len(vectors["sha256"]) == 64
 
 
+@pytest.mark.slow
 def test_random_vectors_are_made_again_from_their_seed(tmp_path: Path) -> None:
     for seed in (0, 5):
         tiny(tmp_path / str(seed), vectors=seed)
@@ -119,6 +122,7 @@ def test_random_vectors_are_made_again_from_their_seed(tmp_path: Path) -> None:
         assert np.array_equal(agent.checkpoint.vectors.of(["lion"]), random_vectors(seed).of(["lion"]))  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_training_is_deterministic_and_resumes_to_the_bit(trained: Path, file: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.txt"
     copy.write_bytes(file.read_bytes())
@@ -140,6 +144,7 @@ def test_a_run_is_not_resumed_with_other_vectors(file: Path, tmp_path: Path) -> 
         tiny(tmp_path / "run", resume=True, vectors=str(copy))
 
 
+@pytest.mark.slow
 def test_frames_and_words_can_be_learned_together(tmp_path: Path) -> None:
     tasks = [*TINY["tasks"], {"paradigm": "vsr", "batch": 4, "train_trials": 12, "factors": {"list_length": [2, 3]}}]
     result = tiny(tmp_path, tasks=tasks)

@@ -47,6 +47,7 @@ def written(table: pd.DataFrame, path: Path, ending: str, name: str = "table") -
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+@pytest.mark.slow
 def test_columns_of_other_names_give_the_same_numbers(ours: pd.DataFrame, tmp_path: Path, ending: str) -> None:
     file = written(ours.rename(columns=THEIRS), tmp_path, ending)
     found, wanted = load([file], columns=read_map([MAP])), load([written(ours, tmp_path, ending, "ours")])
@@ -139,7 +140,7 @@ def test_a_column_that_the_file_lacks_or_has_twice_is_refused(ours: pd.DataFrame
         load([written(ours.assign(accuracy=True), tmp_path, ".csv")], columns=read_map(["accuracy=correct"]))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("figure", "serial_position"), ("stats",), ("scores",), ("compare", "-o", "out", "--no-models")], ids=lambda words: words[0])
 def test_commands_take_a_map(run: Run, ours: pd.DataFrame, tmp_path: Path, words: tuple[str, ...]) -> None:
     file = written(ours.rename(columns=THEIRS), tmp_path, ".csv")

@@ -41,6 +41,7 @@ def words(svg: Path) -> list[str]:
     return [node.text or "" for node in ElementTree.parse(svg).getroot().iter(f"{SVG}text")]
 
 
+@pytest.mark.slow
 def test_serial_positions_are_drawn_with_panels_people_and_chance(table: pd.DataFrame, tmp_path: Path) -> None:
     curve = POSITION.table(table, "vsr")
     agents = looks_of(curve)
@@ -79,6 +80,7 @@ def test_points_without_an_interval_and_without_chance_are_drawn(tmp_path: Path)
     assert {"1 item", "2 items"} <= set(words(svg))
 
 
+@pytest.mark.slow
 def test_thousands_of_points_are_no_problem(tmp_path: Path) -> None:
     few = POSITION.table(responses(lambda length, position: 0.5, lengths=[18], repetitions=2), "vsr")
     many = pd.concat([few.assign(agent=f"chat:model-{number}", agent_kind="chat") for number in range(300)], ignore_index=True)

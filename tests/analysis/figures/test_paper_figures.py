@@ -112,6 +112,7 @@ def test_every_name_has_a_line_and_every_number_an_answer() -> None:
         figure_named("worm-5a", ["mine.pt"])
 
 
+@pytest.mark.slow
 def test_t_intervals_of_blocks() -> None:
     hits, alarms = [8, 7, 6, 8, 5, 7], [0, 1, 2, 4, 1, 0]
     found = drawing("nback_bars", blocks(hits, alarms))
@@ -193,6 +194,7 @@ def times(many: int, seed: int, mu: float = 450, sigma: float = 50, tau: float =
     return table(along("set_size", {2: 1.0, 4: 1.0}), many, **given).assign(rt_ms=random.normal(mu, sigma, many) + random.exponential(tau, many))
 
 
+@pytest.mark.slow
 def test_reaction_times_of_everybody_and_their_mean() -> None:
     found = drawing("reaction_time", *(times(120, seed) for seed in range(3)), times(80, 9, agent="network:x", kind="network", participant=""))
     rows = rows_by(found.table, "participant")
@@ -225,6 +227,7 @@ def test_a_question_of_several_items_has_one_time() -> None:
     assert len(timed_questions(scored, correct_only=False)) == 8
 
 
+@pytest.mark.slow
 def test_a_distribution_without_a_normal_part_has_no_intervals() -> None:
     random = np.random.RandomState(0)
     given = 300 + random.exponential(200, 60)
@@ -268,5 +271,6 @@ def test_the_command_prints_writes_and_draws(spanlab: Run, tmp_path: Path) -> No
         ("figure set_size table.csv --paradigm smu --paradigm nback_verbal", "name one with --paradigm"),
     ],
 )
+@pytest.mark.slow
 def test_mistakes_are_told_in_a_sentence(arguments: str, words: str, spanlab: Run) -> None:
     assert words in complaint(*spanlab(*arguments.split()))

@@ -86,6 +86,7 @@ def check(run: Run, out: Path, folder: Path) -> set[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_commands_make_the_numbers_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """With a folder whose name must be quoted, rules, and pilot sessions."""
     run = command_line(tmp_path, monkeypatch, capsys)

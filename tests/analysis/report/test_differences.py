@@ -45,6 +45,7 @@ def test_only_conditions_that_both_have_are_compared_each_with_the_same_weight(t
     assert found.low < found.value < found.high
 
 
+@pytest.mark.slow
 def test_people_themselves_are_held_against_published_ones_and_yardsticks_against_nobody(tmp_path: Path) -> None:
     crowd = people(0.9)
     found = from_people(data(tmp_path, *crowd, responses(lambda *_: 0.1, agent="chance", kind="chance")), "vsr")

@@ -46,6 +46,7 @@ def test_where_nothing_was_planted_nothing_is_told_from_0(tmp_path: Path) -> Non
     assert sentence(tmp_path, 0.0, 0.0).count("not distinguishable from 0") == 2
 
 
+@pytest.mark.slow
 def test_one_effect_beside_none(tmp_path: Path) -> None:
     first, last = sentence(tmp_path, 0.3, 0.0).split("; the last item")
     assert "not distinguishable" not in first
@@ -91,6 +92,7 @@ def test_k_is_the_mean_over_the_set_sizes_that_tell_it(tmp_path: Path) -> None:
     assert high - low < 2
 
 
+@pytest.mark.slow
 def test_k_of_a_network_is_over_its_sessions_or_its_trials(tmp_path: Path) -> None:
     name, text = held(tmp_path, [2.6, 3.0, 3.4], (4, 6), kind="network")
     assert name == "Items held (Pashler's K, mean over 4 and 6 shown)"
@@ -99,6 +101,7 @@ def test_k_of_a_network_is_over_its_sessions_or_its_trials(tmp_path: Path) -> No
     assert estimate_of(alone)[1] < 3.0 < estimate_of(alone)[2]
 
 
+@pytest.mark.slow
 def test_who_holds_all_items_may_hold_more_and_who_guesses_holds_none(tmp_path: Path) -> None:
     name, text = held(tmp_path, [4.0] * 5, (2, 4))
     assert name == "Items held (Pashler's K, 4 shown)"

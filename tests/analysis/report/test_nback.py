@@ -56,7 +56,7 @@ def text(report: Path) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", body))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "variant"), [("gpt-3.5-turbo", "verbal"), ("gpt-4", "verbal_other_models")])
 def test_published_cells_come_out_beside_the_printed_ones(report: Path, model: str, variant: str) -> None:
     cells = table(report, "nback_verbal_nback_published").set_index(["agent", "measure", "n"])

@@ -51,6 +51,7 @@ def test_a_model_that_is_like_people_has_a_fit_of_1_and_one_that_is_not_has_not(
     assert standings(fits(score_table(table)))["agent"].tolist() == ["network:alike", "network:other"]
 
 
+@pytest.mark.slow
 def test_where_people_have_nothing_in_common_there_is_no_score() -> None:
     random = np.random.RandomState(2)
     curves = [random.permutation([0.2, 0.4, 0.6, 0.8, 0.9, 0.1]) for _ in range(9)]
@@ -75,6 +76,7 @@ def apart(sessions: list[pd.DataFrame]) -> list[pd.DataFrame]:
     return [part.assign(session=f"s{at}", trial=part["trial"] + 100 * at) for at, part in enumerate(sessions)]
 
 
+@pytest.mark.slow
 def test_a_flat_curve_of_sessions_that_lack_conditions_has_no_place() -> None:
     """Each of three sessions lacks a place in the list, so that none can say what is noise."""
     parts = [machine("flat", lambda length, position: 0.6, seed=seed) for seed in (60, 61, 62)]
@@ -84,6 +86,7 @@ def test_a_flat_curve_of_sessions_that_lack_conditions_has_no_place() -> None:
     assert found["note"] == "fewer than two of its sessions have all conditions, so that its curve may be flat: no score"
 
 
+@pytest.mark.slow
 def test_a_flat_curve_that_was_taken_twice_has_no_place_and_a_bowl_has() -> None:
     """The second session of a network without noise has the answers of the first, and says nothing more."""
     for curve, note in ((lambda length, position: 0.6, "its curve is flat, or not distinguishable from a flat one: no score"), (bowl, "")):
@@ -112,6 +115,7 @@ def test_a_machine_that_differs_between_sessions_has_an_interval_that_is_so_much
     assert several["high"] - several["low"] > 1.05 * (single["high"] - single["low"])
 
 
+@pytest.mark.slow
 def test_a_shape_that_sessions_of_a_machine_do_not_share_has_no_place() -> None:
     parts = tilting(0.15)
     assert fits(score_table(mixed(*crowd(), *(part.assign(session="s") for part in parts))))["fit"].notna().all()
@@ -171,6 +175,7 @@ def test_the_page_opens_with_everybody_and_the_effect(tmp_path: Path) -> None:
     assert f"{order['fit'][0]:.2f}" in text
 
 
+@pytest.mark.slow
 def test_people_stand_where_the_models_bands_are_and_not_where_published_people_are(tmp_path: Path) -> None:
     mixed(*crowd(), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
     html = compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False)).read_text(encoding="utf-8")
@@ -181,6 +186,7 @@ def test_people_stand_where_the_models_bands_are_and_not_where_published_people_
     assert int(drawn) != round(100 * places["People (n = 8)"]["people"])
 
 
+@pytest.mark.slow
 def test_the_blind_guess_is_one_number_in_the_whole_story(tmp_path: Path) -> None:
     """Long trials have a higher blind guess: averaged over answers, it would be another number than in the comparison with guessing."""
     table = responses(lambda length, position: 0.7, lengths=[1, 9], agent="network:a", kind="network", repetitions=40)
@@ -191,12 +197,14 @@ def test_the_blind_guess_is_one_number_in_the_whole_story(tmp_path: Path) -> Non
     assert "the best blind guess 35%." in text
 
 
+@pytest.mark.slow
 def test_without_several_people_it_is_said_that_there_is_no_leaderboard(tmp_path: Path) -> None:
     mixed(*crowd(1), machine("alike", bowl)).to_csv(tmp_path / "all.csv", index=False)
     text = read(compare([tmp_path / "all.csv"], tmp_path / "report", Options(models=False))).text
     assert "There is no leaderboard: one person was measured" in text
 
 
+@pytest.mark.slow
 def test_further_paradigms_are_folded_and_every_figure_has_its_legend(tmp_path: Path) -> None:
     parts = [machine("a", bowl).assign(paradigm=f"mine-{number}", session=f"s{number}") for number in range(5)]
     mixed(*parts).to_csv(tmp_path / "all.csv", index=False)
@@ -232,6 +240,7 @@ def row_of_picture(tmp_path: Path, *tables: pd.DataFrame) -> tuple[dict[str, int
     return marks, pd.read_csv(tmp_path / "report" / "tables" / "overview.csv").set_index("agent"), said
 
 
+@pytest.mark.slow
 def test_marks_and_differences_of_a_row_are_over_the_same_conditions_and_the_row_names_them(tmp_path: Path) -> None:
     """People took short lists mostly, and models also long ones, each others: the mark minus people's mark is the difference beside it."""
     models = [
@@ -247,6 +256,7 @@ def test_marks_and_differences_of_a_row_are_over_the_same_conditions_and_the_row
     assert "at list length 2 and 5" in read(tmp_path / "report" / "report.html").text
 
 
+@pytest.mark.slow
 def test_where_everybody_has_the_same_conditions_marks_are_those_of_the_tables(tmp_path: Path) -> None:
     model = responses(by_length, lengths=[5], agent="network:a", kind="network", seed=7, repetitions=20)
     marks, table, said = row_of_picture(tmp_path, *people_of_lists((5, 20)), model)
@@ -256,6 +266,7 @@ def test_where_everybody_has_the_same_conditions_marks_are_those_of_the_tables(t
     assert {agent: mark for agent, mark in marks.items() if agent in overall} == {agent: round(100 * mean) for agent, mean in overall.items()}
 
 
+@pytest.mark.slow
 def test_without_a_condition_in_common_no_difference_is_beside_the_marks(tmp_path: Path) -> None:
     models = [responses(by_length, lengths=[length], agent=f"network:{name}", kind="network", seed=7, repetitions=20) for name, length in (("a", 5), ("b", 7))]
     marks, table, said = row_of_picture(tmp_path, *people_of_lists((5, 20)), *models)

@@ -73,6 +73,7 @@ def edit(folder: Path, **values: object) -> None:
 
 
 @pytest.mark.usefixtures("written")
+@pytest.mark.slow
 def test_folded_figures_are_left_to_the_page(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "report"
     whole = compare([data], out, PLAIN).read_text(encoding="utf-8")
@@ -105,6 +106,7 @@ def test_figures_and_tables_lie_beside_the_report(report: Path) -> None:
     assert means["ideal (simulated)"] > means["capacity (simulated)"] > means["chance (guessing)"]
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_but_itself(report: Path) -> None:
     page = read(report)
     assert all(address.startswith("#") or (report.parent / address).is_file() for address in page.addresses)
@@ -129,6 +131,7 @@ def test_the_page_tells_the_story(report: Path) -> None:
 
 
 @pytest.mark.usefixtures("page_only")
+@pytest.mark.slow
 def test_a_report_is_the_same_when_made_again(data: Path, report: Path, tmp_path: Path) -> None:
     again = compare([data], tmp_path / "again", PLAIN)
     first, second = (one.read_text(encoding="utf-8").replace(str(one.parent), "") for one in (report, again))
@@ -150,6 +153,7 @@ def test_whatever_users_call_things_is_escaped(data: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("page_only")
+@pytest.mark.slow
 def test_different_trials_are_called_different(data: Path, tmp_path: Path) -> None:
     paradigm, agent = load_paradigm("vsr"), IdealAgent()
     sessions = copy(data, tmp_path / "data", "vsr-chance-s3")
@@ -231,6 +235,7 @@ def test_a_session_killed_before_its_first_trial_gives_a_page_that_says_so(data:
 
 
 @pytest.mark.usefixtures("page_only")
+@pytest.mark.slow
 def test_damaged_tables_do_not_hide_the_others(data: Path, tmp_path: Path) -> None:
     sessions = copy(data, tmp_path / "data", "vsr-ideal-s3", "vsr-chance-s3")
     (sessions / "vsr-chance-s3" / "responses.parquet").write_bytes(b"PAR1 this is not a table")
@@ -358,6 +363,7 @@ def test_a_page_of_adaptive_sessions_alone_has_the_span_of_everybody(tmp_path: P
 
 
 @pytest.mark.usefixtures("page_only")
+@pytest.mark.slow
 def test_spans_stand_beside_the_curves_of_other_sessions(tmp_path: Path, data: Path) -> None:
     both = copy(data, tmp_path / "both", "vsr-ideal-s3")
     adaptive(both, make_agent("capacity:4"))
@@ -383,6 +389,7 @@ def at_window(folder: Path, participant: str, late: int) -> None:
 
 
 @pytest.mark.usefixtures("page_only")
+@pytest.mark.slow
 def test_timing_verdicts_and_what_rules_left_out_stand_on_the_page(data: Path, tmp_path: Path) -> None:
     for name, late in (("good", 0), ("bad", 3)):
         shutil.copytree(data / "vsr-capacity-s3", tmp_path / "data" / name)

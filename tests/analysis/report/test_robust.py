@@ -174,6 +174,7 @@ def test_names_that_files_cannot_tell_apart(tmp_path: Path) -> None:
     assert {file.name for file in (tmp_path / "out" / "tables").glob("*_overall.csv")} == {"a_b_overall.csv", "a_b_2_overall.csv", "paradigm_overall.csv"}
 
 
+@pytest.mark.slow
 def test_people_are_counted_in_each_paradigm(tmp_path: Path) -> None:
     """Two people took one paradigm, and three others another: nothing may say that five took either."""
     first = [person(name, seed).assign(paradigm="short") for seed, name in enumerate("AB")]

@@ -40,6 +40,7 @@ def test_points_of_eight_trials_are_enough_and_of_fewer_are_not(tmp_path: Path) 
     assert folded(answers(tmp_path, 4))["set_size"] == ""  # eight trials of two people, and four of the network: as many as not
 
 
+@pytest.mark.slow
 def test_what_is_sparse_is_folded_but_for_the_first_where_all_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "save", lambda *_: [])
     few = compare([answers(tmp_path, 3)], tmp_path / "few", Options()).read_text(encoding="utf-8")

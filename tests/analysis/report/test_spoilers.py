@@ -229,6 +229,7 @@ def test_equal_protocols_are_not_mentioned() -> None:
 # -- on the page ---------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_begins_with_what_spoils_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person's session at a window that is off plan: said before any number, and gone when it is on plan."""
     monkeypatch.setattr(folder, "save", lambda *_: [])

@@ -97,6 +97,7 @@ def test_a_bundle_that_is_kept_is_used_and_a_damaged_one_is_made_again(tmp_path:
         vega_script.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_page_needs_neither_altair_nor_scipys_statistics(tmp_path: Path) -> None:
     table = people([500.0 + one for one in np.arange(60)])
     machine = table.assign(agent="network:a", agent_kind="network", participant="", session="s2", rt_ms=np.nan, correct=[one % 3 > 0 for one in range(60)])

@@ -77,6 +77,7 @@ def test_somebody_who_interrupts_the_making_ends_it(tmp_path: Path) -> None:
     assert watch(make, [tmp_path], every_s=5.0, sleep=steps(), say=lambda text: None) == 0
 
 
+@pytest.mark.slow
 def test_compare_follows_sessions_that_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run = command_line(tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(folder, "save", lambda *_: [])

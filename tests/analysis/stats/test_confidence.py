@@ -97,6 +97,7 @@ def test_without_a_peak_there_is_no_fit() -> None:
     assert fit_unequal_variance(RatingCounts(np.arange(3.0), np.array([5, 20, 40]), np.array([40, 20, 5]))) is None
 
 
+@pytest.mark.slow
 def test_ratings_stand_beside_the_answers_that_they_follow() -> None:
     table = planted_ratings({"p1": (1.0, 1.0)}, trials=20)
     scored, left_out = sort_rows(table)
@@ -137,6 +138,7 @@ def test_a_rating_that_is_the_answer_gives_the_same_curve_as_an_answer_with_a_ra
     assert any("20 ratings on a scale with a middle left out" in note for note in odd.notes)
 
 
+@pytest.mark.slow
 def test_the_table_of_people_and_what_is_not_fitted() -> None:
     scored = score_table(planted_ratings({"p1": (1.5, 0.8), "p2": (1.0, 1.0), "p3": (2.0, 0.7)}, trials=ENOUGH))
     table = roc_table(rated_questions(scored, "sure"))

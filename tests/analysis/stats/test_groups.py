@@ -55,6 +55,7 @@ def test_the_tests_are_those_of_welch() -> None:
     assert welch_t(np.ones(4), np.ones(5))["note"] == "everybody in a group is alike: no test"
 
 
+@pytest.mark.slow
 def test_each_person_counts_once_with_the_mean_over_conditions() -> None:
     table = planted_groups(TWO, np.random.RandomState(1), sizes=(2, 4, 6))
     more = pd.concat([table, table[(table["participant"] == "control0") & (table["set_size"] == 2)].assign(block=2)], ignore_index=True)
@@ -78,6 +79,7 @@ def test_each_person_counts_once_with_the_mean_over_conditions() -> None:
     assert found.loc["set size 4, control minus training", "n_first"] == 10
 
 
+@pytest.mark.slow
 def test_several_groups_one_condition_and_other_measures() -> None:
     table = planted_groups({"a": (12, 1.5), "b": (10, 0.7), "1": (8, 0.9)}, np.random.RandomState(1), sizes=(4,))
     found = comparisons(table)
@@ -93,6 +95,7 @@ def test_several_groups_one_condition_and_other_measures() -> None:
     assert sensitive.loc["mean, a minus b", "n_first"] == 12
 
 
+@pytest.mark.slow
 def test_who_belongs_to_no_group_is_named_and_not_compared(tmp_path: Path) -> None:
     random = np.random.RandomState(2)
     model = planted_groups({"training": (1, 1.0)}, random).assign(agent="a model", agent_kind="chat", participant="")

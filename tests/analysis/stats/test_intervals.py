@@ -40,6 +40,7 @@ def held(once: Callable[[Random], tuple[float, float]], truth: float, sets: int 
 
 
 @pytest.mark.parametrize("people", [2, 3, 5])
+@pytest.mark.slow
 def test_means_of_times_of_few_people_hold(people: int) -> None:
     """Resampled people cannot lie beyond those that were seen: their interval held 50 (2 people), 75 (3) and 92 (5) of 100."""
 
@@ -71,7 +72,7 @@ def test_interval_and_test_say_the_same() -> None:
             assert (found.against(low)["p"], found.against(high)["p"]) == (pytest.approx(0.05), pytest.approx(0.05))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "trials", "share"), [(3, 96, 0.98), (3, 24, 0.5), (5, 48, 1.0)])
 def test_a_machine_beside_few_people_differs_by_what_was_planted(people: int, trials: int, share: float) -> None:
     """Resampled, that of three people and a machine did not; Welch's held 90 of 100."""
@@ -120,6 +121,7 @@ ONE = np.array([[0, 1, 1]] + [[1, 1, 1]] * 3, bool)
 
 
 @pytest.mark.parametrize("pattern", [HALF, EACH, ONE])
+@pytest.mark.slow
 def test_slopes_hold_where_people_lack_conditions(pattern: np.ndarray) -> None:
     """By the spread within sets of people who had the same conditions they held 91 of 100 where three of six lacked one, and where each of five lacked another
     there was none, or one that took no notice of them.
@@ -171,7 +173,7 @@ def in_cells(right: np.ndarray, trials: int) -> Cells:
     return Cells(keys, [*(right / trials).T], ids, ones, each, chance, ["participant"] * conditions, told_apart, counts)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "trials", "first", "second"), [(6, 12, 0.995, 0.98), (4, 24, 0.995, 0.98), (8, 24, 0.99, 0.95), (3, 24, 0.9, 0.5)])
 def test_differences_of_shares_hold_near_1(people: int, trials: int, first: float, second: float) -> None:
     """Of people who were nearly always right a few may have made as many mistakes as one another: the spread between them alone held 90 of 100."""
@@ -184,7 +186,7 @@ def test_differences_of_shares_hold_near_1(people: int, trials: int, first: floa
     assert held(once, float((own[:, 0] - own[:, 1]).mean())) >= 0.93
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "levels", "weights"), [(6, (0.999, 0.97), (1, -1)), (8, (0.99, 0.98, 0.97, 0.96), (-0.3, -0.1, 0.1, 0.3))])
 def test_differences_hold_where_people_differ_much_and_are_nearly_always_right(people: int, levels: Sequence[float], weights: Sequence[float]) -> None:
     """A few poor performers make such a mean, and are seldom among few people: Student's intervals held 88 and 90 of 100."""
@@ -198,6 +200,7 @@ def test_differences_hold_where_people_differ_much_and_are_nearly_always_right(p
     assert held(once, float((own @ weight).mean()), 1500) >= 0.93
 
 
+@pytest.mark.slow
 def test_shares_hold_where_people_differ_much_and_are_nearly_always_right() -> None:
     """With Wilson's score interval they held 91 of 100."""
     own = expit(math.log(0.98 / 0.02) + Random(0).normal(size=100_000))
@@ -257,6 +260,7 @@ def test_a_slope_without_an_interval_says_why() -> None:
     assert math.isnan(row["p"])
 
 
+@pytest.mark.slow
 def test_ratios_of_two_means_hold_and_are_withheld_where_the_second_may_be_0() -> None:
     def once(random: Random) -> tuple[float, float]:
         first, second = (contrast([random.normal(mean, 0.2, 5)], [np.arange(5)], np.ones(1)) for mean in (0.5, 1.0))
@@ -310,7 +314,7 @@ def test_shares_of_machines_hold_over_sessions(many: int) -> None:
 # items held -----------------------------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "planted"), [(6, 4.0), (24, 4.5), (6, 0.0)])
 def test_items_held_hold_at_none_and_at_all_of_four(people: int, planted: float) -> None:
     """By the spread between people alone they held 93 (6 people) and 91 (24) of 100 where nearly all hold all four."""

@@ -145,6 +145,7 @@ def fitted() -> Mixed:
     return model(*people(8, lambda length: 2.5 - 0.4 * length, repetitions=5), net)
 
 
+@pytest.mark.slow
 def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
     table = contrasts(fitted)
     for kind, first, second, planted in (
@@ -163,6 +164,7 @@ def test_estimates_are_near_what_was_planted(fitted: Mixed) -> None:
     assert terms(fitted).set_index("term")["p"]["condition"] < 0.01
 
 
+@pytest.mark.slow
 def test_contrasts_hang_together(fitted: Mixed) -> None:
     """Two agents' difference is that of their averages; the test of a term with one degree of freedom is near that of its contrast."""
     table = contrasts(fitted)
@@ -219,6 +221,7 @@ EDGE = {
 
 
 @pytest.mark.parametrize("name", EDGE)
+@pytest.mark.sampled(4)
 def test_degenerate_data_give_notes_and_finite_numbers_or_a_sentence(name: str) -> None:
     found = model(*EDGE[name])
     table = contrasts(found)
@@ -243,6 +246,7 @@ def test_an_empty_table_is_a_sentence() -> None:
     assert not len(terms(found))
 
 
+@pytest.mark.slow
 def test_direction_at_the_edges_is_said() -> None:
     table = contrasts(model(responses(lambda *_: 0.5, agent="a"), responses(lambda *_: 1.0, agent="b"), responses(lambda *_: 1.0, agent="c"), by=""))
     below, alike = row(table, "agents", "a", "b"), row(table, "agents", "b", "c")
@@ -289,6 +293,7 @@ def test_far_from_the_edges_the_likelihood_says_what_wald_does(fitted: Mixed) ->
     assert found[1:] == pytest.approx((wald["low"], wald["high"]), rel=0.06)
 
 
+@pytest.mark.slow
 def test_columns_of_conditions() -> None:
     table = responses(lambda *_: 0.5, lengths=(3,), repetitions=20)
     table["factor_load"] = np.where(table["trial"] % 2 == 0, '"low"', '"high"')

@@ -213,6 +213,7 @@ GREEDY = [
 
 
 @pytest.mark.parametrize("text", GREEDY, ids=[text[:40] for text in GREEDY])
+@pytest.mark.slow
 def test_nothing_hangs_or_eats_memory(text: str) -> None:
     with at_most(300), pytest.raises(ExpressionError):
         value(text)
@@ -351,12 +352,14 @@ def check(text: str) -> None:
 
 @given(GRAMMAR)
 @settings(max_examples=400, deadline=None)
+@pytest.mark.slow
 def test_random_expressions_give_plain_values_or_one_error(text: str) -> None:
     check(text)
 
 
 @given(st.text(alphabet=st.sampled_from("abcdxyt019.+-*/%<>=!()[]{}:,'\"\\ _\n@|~^&;#$?éß"), max_size=40))
 @settings(max_examples=300, deadline=None)
+@pytest.mark.slow
 def test_random_characters_give_plain_values_or_one_error(text: str) -> None:
     check(text)
 
@@ -380,6 +383,7 @@ def test_no_builtin_of_python_is_within_reach(name: str) -> None:
 
 @given(st.one_of(st.text(max_size=12), st.sampled_from(["ﬁ", "ª", "K", "µ", "x", "größe", "_a", "a b", "1a", ""])))
 @settings(max_examples=200, deadline=None)
+@pytest.mark.slow
 def test_whatever_may_be_a_name_can_be_used_as_one(name: str) -> None:
     if is_name(name) and not iskeyword(name):
         assert Expression(f"{name} == 7")({name: 7}) is True

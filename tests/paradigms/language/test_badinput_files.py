@@ -72,7 +72,7 @@ def dumped(content: Any) -> str:
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1000)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("content", SHIPPED, ids=[content.split("\n")[1] for content in SHIPPED])
 def test_what_the_fuzz_starts_from_works(tmp_path: Path, content: str) -> None:
     assert survives(tmp_path, content)
@@ -191,6 +191,7 @@ def mutations(draw: st.DrawFn) -> str:
 
 @given(content=mutations())
 @settings(FOLDER, max_examples=80)
+@pytest.mark.slow
 def test_mutated_files(tmp_path: Path, content: str) -> None:
     survives(tmp_path, content)
 
@@ -209,6 +210,7 @@ def torn(draw: st.DrawFn) -> bytes:
 
 @given(content=torn())
 @settings(FOLDER, max_examples=60)
+@pytest.mark.slow
 def test_torn_files(tmp_path: Path, content: bytes) -> None:
     survives(tmp_path, content)
 
@@ -226,6 +228,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @given(content=documents())
 @settings(FOLDER, max_examples=120)
+@pytest.mark.slow
 def test_random_documents(tmp_path: Path, content: str) -> None:
     survives(tmp_path, content)
 
@@ -350,14 +353,14 @@ def little_memory(megabytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_neither_hang_nor_fill_the_memory(tmp_path: Path, name: str) -> None:
     with little_memory(700):
         survives(tmp_path, HOSTILE[name])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["loops that do nothing", "crossed factors", "huge trial counts", "doubling draws"])
 def test_checking_hostile_files_ends(tmp_path: Path, name: str) -> None:
     path = tmp_path / "broken.yaml"

@@ -67,6 +67,7 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 
 @pytest.mark.parametrize("name", list_paradigms())
+@pytest.mark.slow
 def test_shipped_paradigms_fit_the_schema(schema: jsonschema.Draft202012Validator, name: str) -> None:
     file = library_path(name)
     assert file is not None

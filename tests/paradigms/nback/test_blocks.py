@@ -31,7 +31,7 @@ def check_block(name: str, n: int, block: Block) -> None:
         assert item["lag"] == (lags[0] if lags and item["label"] == "-" else None)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", SETS)
 def test_every_block_is_what_it_says(name: str, generator: Generator) -> None:
@@ -42,6 +42,7 @@ def test_every_block_is_what_it_says(name: str, generator: Generator) -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.slow
 def test_lures_are_exactly_as_many_as_they_should_be(name: str) -> None:
     """And all of them where they can be taken for matches. Also with the faults of the published generator, which had no control of lures."""
     for (level, counts), n, (length, count), generator in itertools.product(LURES[SETS[name][0]].items(), LEVELS, ((24, 0), (30, 1)), GENERATORS):
@@ -67,7 +68,7 @@ def test_all_this_over_very_many_blocks(name: str, generator: Generator) -> None
                 assert sum(item["lag"] is not None for item in block) == counts[length == 30]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("lures", "times"), [("free", 3000), ("high", 300)])
 @pytest.mark.parametrize("n", LEVELS)
 def test_match_positions_are_uniform(n: int, lures: str, times: int) -> None:
@@ -87,6 +88,7 @@ def _places_fit(counts: Sequence[int], matches: int) -> bool:
 
 
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.slow
 def test_symbols_are_equally_frequent(name: str) -> None:
     for n in LEVELS:
         counts = Counter(item["symbol"] for block in blocks(name, n) for item in (block[0], block[-1]))
@@ -96,6 +98,7 @@ def test_symbols_are_equally_frequent(name: str) -> None:
         assert fits(counts.values())
 
 
+@pytest.mark.slow
 def test_the_published_7_x_7_grid_lacks_two_cells() -> None:
     for n in LEVELS:
         used = {item["symbol"] for block in blocks("7x7", n, "published") for item in block}
@@ -103,6 +106,7 @@ def test_the_published_7_x_7_grid_lacks_two_cells() -> None:
         assert {item["symbol"] for block in blocks("7x7", n) for item in block} == set(range(49))
 
 
+@pytest.mark.slow
 def test_the_published_abstraction_never_repeats_a_cell_unless_it_matches() -> None:
     """(In 1-back a repetition is a match anyhow where the same cell counts, and none where it does not.)"""
     for name, n in itertools.product(("abstraction", "strict"), LEVELS):
@@ -138,6 +142,7 @@ LURE_SHARES = {
 
 
 @pytest.mark.parametrize("name", ["letters", "3x3", "4x4", "5x5", "7x7"])
+@pytest.mark.slow
 def test_unlabelled_matches_come_at_their_rate(name: str) -> None:
     """One chance in as many as there are symbols, when the first item that has one n back is none of the matches."""
     symbols = {"letters": 20, "7x7": 47}.get(name) or (SETS[name][1] or 0) ** 2

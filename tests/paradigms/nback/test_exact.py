@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from sampling import fits, loaded, sampler
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("lures", [None, 1, 2])
 @pytest.mark.parametrize(
     ("relation", "alphabet", "n", "length"),
@@ -66,7 +66,7 @@ ROOM = [
 _Window = tuple[tuple[int, ...], ...]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("relation", "sizes", "n", "length", "lures"), ROOM)
 def test_every_set_of_match_positions_leaves_room_for_the_lures(relation: str, sizes: tuple[int, ...], n: int, length: int, lures: tuple[int, ...]) -> None:
     """A proof: all ways to choose the positions are gone through, those together that leave the same possibilities. So positions are uniform with lures, too.

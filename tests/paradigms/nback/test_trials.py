@@ -45,6 +45,7 @@ def test_letters_among_noise() -> None:
     assert fits(Counter(mark for text in strings for mark in text if mark in MARKS).values())
 
 
+@pytest.mark.slow
 def test_noise_in_grids() -> None:
     """1 to 3 different symbols in different empty cells, all uniform."""
     taken = [cell for cell in range(9) for _ in range(1100)]
@@ -64,6 +65,7 @@ def test_noise_in_grids() -> None:
         assert fits(counts.values())
 
 
+@pytest.mark.slow
 def test_noise_is_shown_with_its_items() -> None:
     for name in ("nback_verbal_noise", "nback_spatial_noise"):
         for trial in trials(name, "corrected", 1):
@@ -114,6 +116,7 @@ def test_a_block_is_a_trial(name: str) -> None:
 
 
 @pytest.mark.parametrize("n", LEVELS)
+@pytest.mark.slow
 def test_the_best_blind_guess(n: int) -> None:
     """By counting: how often the more frequent answer is right at each place of a block."""
     drawn = blocks("letters", n, times=3000)
@@ -152,7 +155,7 @@ def test_networks_can_tell_items_apart() -> None:
 # Words ------------------------------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_words_suffice(name: str) -> None:
     """A reader of the words is always right under the corrected generator; under the published one it misses the unlabelled matches, and nothing else."""

@@ -72,6 +72,7 @@ def seen_from(bar: Bar, ends: Sequence[float] | None) -> list[float] | None:
 
 @given(SEEDS, st.sampled_from([2, 4, 6, 8]), st.sampled_from([*FEATURES, "conjunction"]), st.booleans())
 @QUICK
+@pytest.mark.slow
 def test_arrays_are_what_they_are_said_to_be(seed: int, bars: int, feature: str, matched: bool) -> None:
     one = sampler("change_arrays", bars=bars, feature=feature, matched=matched)
     arrays = one.draw(np.random.RandomState(seed))
@@ -86,7 +87,7 @@ def test_arrays_are_what_they_are_said_to_be(seed: int, bars: int, feature: str,
     assert (shown(arrays["memory"]) == shown(arrays["probe"])) == (arrays["answer"] == "same"), "and a change can be seen"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_answers_changed_bars_and_features_favour_nothing(generator: Generator) -> None:
     drawn = many("cd", "arrays", generator, set_size=4, feature="conjunction")
@@ -100,7 +101,7 @@ def test_answers_changed_bars_and_features_favour_nothing(generator: Generator) 
     assert unrelated((changed(arrays)[0], arrays["changed"]) for arrays in drawn if arrays["answer"] == "different") > RARE
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_every_array_can_be_shown(generator: Generator) -> None:
     """Published bars may overlap, and end one unit beyond the canvas."""
@@ -116,6 +117,7 @@ def test_every_array_can_be_shown(generator: Generator) -> None:
 
 @pytest.mark.parametrize("drawn_bars", [6_000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("bars", [2, 6, 12])
+@pytest.mark.slow
 def test_half_of_the_bars_are_large_red_upright_and_broken_at_every_set_size(bars: int, drawn_bars: int) -> None:
     drawn = many("cd", "arrays", "corrected", drawn_bars // bars, set_size=bars, feature="size")
     for array in ("memory", "probe"):
@@ -124,6 +126,7 @@ def test_half_of_the_bars_are_large_red_upright_and_broken_at_every_set_size(bar
         assert fits(together.values())
 
 
+@pytest.mark.slow
 def test_places_have_room_and_favour_nothing() -> None:
     """A place is where a bar is, half a unit before its middle; 10 to 86 in both directions."""
     drawn = [
@@ -138,6 +141,7 @@ def test_places_have_room_and_favour_nothing() -> None:
 
 
 @pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.slow
 def test_changed_bars_stay_on_the_canvas_apart_from_others_and_as_long_as_others(feature: str) -> None:
     for arrays in many("cd", "arrays", "corrected", 300, set_size=12, feature=feature):
         for bars in (arrays["memory"], arrays["probe"]):
@@ -195,6 +199,7 @@ def test_the_second_array_alone_tells_nothing(feature: str) -> None:
     assert told(feature, "corrected") > RARE
 
 
+@pytest.mark.slow
 def test_published_sizes_and_orientations_are_told_by_the_second_array_alone() -> None:
     """So the reader above would find out."""
     assert told("size", "published") < 1e-100
@@ -220,6 +225,7 @@ PUBLISHED_CHANGES = {
 }
 
 
+@pytest.mark.slow
 def test_published_changes_are_the_benchmarks() -> None:
     met: Counter[Any] = Counter()
     for feature in FEATURES:
@@ -249,6 +255,7 @@ def simple_reference(bars: int, random: np.random.RandomState) -> list[tuple[int
                 return placed
 
 
+@pytest.mark.slow
 def test_published_arrays_are_placed_as_in_the_benchmark() -> None:
     random = np.random.RandomState(3)
     references = [simple_reference(6, random) for _ in range(700)]
@@ -267,6 +274,7 @@ MANY = [pytest.param(bars, share, 10_000, 0.01, marks=pytest.mark.slow) for bars
 
 
 @pytest.mark.parametrize(("bars", "share", "times", "within"), [(2, 0.47, 2_500, 0.02), (6, 0.34, 1_500, 0.02), (12, 0.15, 80, 0.03), *MANY])
+@pytest.mark.slow
 def test_published_bars_are_small_in_large_arrays(bars: int, share: float, times: int, within: float) -> None:
     drawn = many("cd", "arrays", "published", times, set_size=bars, feature="gap")
     large = np.mean([[length(bar) == 15 for bar in arrays["memory"]] for arrays in drawn])
@@ -320,6 +328,7 @@ def test_steps_times_and_labels(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cd", "cd_noise"])
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> None:
     for trial in trials(name, generator):
         for step, _, value in converse(trial, loaded(name), solve):

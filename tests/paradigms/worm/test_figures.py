@@ -57,6 +57,7 @@ def test_figures_of_cells_are_what_they_are_said_to_be(seed: int, grid: int, rep
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_figures_of_cells_favour_nothing(generator: Generator) -> None:
     drawn = many("sc", "figure", generator, list_length=12)
     assert fits(Counter(figure["answer"] for figure in drawn).values())
@@ -72,7 +73,7 @@ def test_figures_of_cells_favour_nothing(generator: Generator) -> None:
     assert fits([sides[True, True], sides[True, False], sides[False, True], sides[False, False]], [5 / 22, 6 / 22, 6 / 22, 5 / 22]), "sides come in any order"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [10, 18])
 def test_cells_come_twice_as_published_and_never_as_corrected(length: int) -> None:
     """With replacement: half of the cells are drawn from 50; the added ones are never among the others."""
@@ -139,11 +140,13 @@ def test_figures_of_lines_are_what_they_are_said_to_be(seed: int, size: int, bal
     one.check(figure)
 
 
+@pytest.mark.slow
 def test_answers_and_changes_are_balanced_as_corrected() -> None:
     counts = Counter((figure["answer"], figure["changed"]) for figure in many("si", "figure", "corrected", part_size=4))
     assert fits([counts["same", 0], *(counts["different", n] for n in (1, 2, 3, 4))], [1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
 
 
+@pytest.mark.slow
 def test_answers_and_figures_are_as_published() -> None:
     drawn = many("si", "figure", "published", part_size=4)
     counts = Counter((figure["answer"], figure["changed"]) for figure in drawn)

@@ -53,6 +53,7 @@ def test_distractors_differ_as_they_should(seed: int, grid: int, many_patterns: 
     one.check(distractors)
 
 
+@pytest.mark.slow
 def test_every_possible_distractor_is_equally_likely() -> None:
     random = np.random.RandomState(2)
     one = sampler("pattern_distractors", of=[0, 4, 6, 8], difference=4, grid=3)
@@ -89,6 +90,7 @@ def test_a_distractor_from_the_list_is_possible_as_published_and_refused_as_corr
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_targets_sides_and_differences_favour_nothing(generator: Generator) -> None:
     for length in (4, 10):
         assert fits(Counter(many("vir", "target", generator, list_length=length)).values())
@@ -166,6 +168,7 @@ def test_steps_times_and_labels(name: str) -> None:
 
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", TIMES)
+@pytest.mark.slow
 def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> None:
     for trial in trials(name, generator, 8):
         for step, _, value in converse(trial, loaded(name), solve):

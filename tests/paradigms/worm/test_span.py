@@ -74,6 +74,7 @@ def test_items_are_what_they_are_said_to_be(seed: int, count: int, storage: str,
         assert len(set(map(str, kept))) == count, "items differ, movements in their directions"
 
 
+@pytest.mark.slow
 def test_directions_are_balanced_as_corrected_and_axes_come_three_times_as_often_as_published() -> None:
     pairs = {
         generator: [tuple(direction_of(item["memory"]) for item in items) for items in many("cs", "items", generator, storage="spatial")]
@@ -89,6 +90,7 @@ def test_directions_are_balanced_as_corrected_and_axes_come_three_times_as_often
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_where_a_dot_moves_and_where_its_arrow_is_favour_nothing(generator: Generator) -> None:
     items = [item for pair in many("cs", "items", generator, storage="spatial") for item in pair]
     for direction, several in BENCHMARK.items():
@@ -107,6 +109,7 @@ def test_where_a_dot_moves_and_where_its_arrow_is_favour_nothing(generator: Gene
 
 @pytest.mark.parametrize("times", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_patterns_slots_and_variations_favour_nothing(generator: Generator, times: int) -> None:
     items = [item for pair in many("cs", "items", generator, times, storage="visual") for item in pair]
     for n in (0, 7):
@@ -182,6 +185,7 @@ def test_given_items_that_are_none_are_refused() -> None:
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_colours_favour_nothing_and_read_as_what_they_are(generator: Generator) -> None:
     drawn = many("cs", "distractors", generator, distractor_domain="visual", load=1)
     both = Counter((first["answer"], second["answer"]) for first, second in drawn)
@@ -196,6 +200,7 @@ def test_colours_favour_nothing_and_read_as_what_they_are(generator: Generator) 
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.slow
 def test_figures_are_symmetric_every_second_time(generator: Generator) -> None:
     figures = [figure for ten in many("cs", "distractors", generator, 1000, distractor_domain="spatial", load=5) for figure in ten]
     assert {len(figure["cells"]) for figure in figures} == {20}
@@ -312,7 +317,7 @@ def test_layouts_of_rows() -> None:
             Choice.model_validate({"options": 5, "layout": wrong})
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("name", ["cs", "sts"])
 def test_a_reader_of_words_is_always_right(name: str, generator: Generator) -> None:
@@ -381,6 +386,7 @@ def cue_counts(length: int = 20, switch: float = 0.2) -> dict[int, float]:
     return ended
 
 
+@pytest.mark.slow
 def test_switches_come_as_often_as_they_should() -> None:
     shares = cue_counts()
     assert sum(cues * share for cues, share in shares.items()) == pytest.approx(3.86, abs=0.01)

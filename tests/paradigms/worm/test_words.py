@@ -42,6 +42,7 @@ def words_and_array(trial: Trial) -> tuple[list[str], tuple[str | None, ...]]:
 # -- the list ----------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_list_holds_two_hundred_words_that_cannot_be_taken_for_each_other() -> None:
     words = nouns()
     assert len(words) == len(set(words)) == 200
@@ -62,6 +63,7 @@ def test_heads_are_as_wide_as_the_list() -> None:
 
 
 @pytest.mark.parametrize(("name", "places", "longest"), BOTH)
+@pytest.mark.slow
 def test_words_and_places_are_uniform_and_have_nothing_to_do_with_each_other(name: str, places: int, longest: int) -> None:
     words = many(name, "words", "corrected", list_length=longest)
     at = many(name, "places", "corrected", list_length=longest, side=int(places**0.5))

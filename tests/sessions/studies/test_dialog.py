@@ -97,6 +97,7 @@ def desk(tmp_path: Path, screen: str) -> Iterator[Any]:
         one.leave()
 
 
+@pytest.mark.slow
 def test_the_dialog_stays_open_until_everything_fits(desk: Any) -> None:
     one = desk()
     assert one.red() == 0
@@ -131,6 +132,7 @@ def test_the_dialog_stays_open_until_everything_fits(desk: Any) -> None:
     assert answer["fields"] == {"age": "30", "sex": "f", "hours": "7,5", "note": "all well"}
 
 
+@pytest.mark.slow
 def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
     take(study_in(tmp_path), tmp_path / "data", "p01")
     one = desk()
@@ -144,6 +146,7 @@ def test_who_has_data_is_asked_what_to_do(desk: Any, tmp_path: Path) -> None:
     assert one.answer()["existing"] == "new"
 
 
+@pytest.mark.slow
 def test_the_next_session_of_a_participant_is_proposed(desk: Any, tmp_path: Path) -> None:
     take(study_in(tmp_path), tmp_path / "data", "p01")
     one = desk()
@@ -153,6 +156,7 @@ def test_the_next_session_of_a_participant_is_proposed(desk: Any, tmp_path: Path
     assert (answer["participant"], answer["session"], answer["existing"]) == ("p01", "2", "")
 
 
+@pytest.mark.slow
 def test_who_has_not_finished_a_session_is_likely_to_go_on_with_it(desk: Any, tmp_path: Path) -> None:
     study, data = study_in(tmp_path), tmp_path / "data"
     take(study, data, "p01")
@@ -201,6 +205,7 @@ def test_what_is_wrong_is_told_in_the_language_of_the_dialog(tmp_path: Path) -> 
     assert any(told.startswith("von p01 gibt es schon Daten der Sitzung 1 (begonnen ") for told in seen)
 
 
+@pytest.mark.slow
 def test_cancelling_begins_nothing(desk: Any, tmp_path: Path) -> None:
     one = desk()
     one.typist.key("Escape")
@@ -216,6 +221,7 @@ def _says(**environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_without_a_display_there_is_one_sentence() -> None:
     assert "DISPLAY is not set" in _says()
     assert "no window can be opened on the display ':4711'" in _says(DISPLAY=":4711")

@@ -107,6 +107,7 @@ def test_problems_of_a_paradigm_file_are_told_with_its_own_lines(tmp_path: Path)
         study_in(tmp_path, HEAD + "paradigms: [own.yaml]")
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [vsrr]", encoding="utf-8")
     for command in (("run", "s.yaml", "--participant", "a"), ("check", "s.yaml"), ("status", "s.yaml")):
@@ -117,6 +118,7 @@ def test_a_fault_of_the_file_is_told_by_run_and_by_check(run: Run, tmp_path: Pat
     assert "good.yaml: pair is fine" in out
 
 
+@pytest.mark.slow
 def test_keys_for_answers_that_no_question_has_are_told_by_check(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(HEAD + "paradigms: [{paradigm: cd, trials: 3}, vsr]\nkeys: {own: {sam: s}}", encoding="utf-8")
     assert "s.yaml keys > own: the key 's' is given to 'sam', which is not an answer" in complaint(*run("check", "s.yaml"))

@@ -84,6 +84,7 @@ def equal(many: int) -> list[Group]:
 
 
 @pytest.mark.parametrize("many", [2, 3, 5])
+@pytest.mark.slow
 def test_groups_differ_by_one_person_at_most_whenever_somebody_looks(many: int) -> None:
     """Whatever numbers are given, and although pilots and rehearsals come between."""
     for seed in range(20):
@@ -127,6 +128,7 @@ def test_groups_of_declared_sizes_fill_up_together_and_nobody_comes_in_afterward
     assert arrivals.come().place == arrivals.there[3].place
 
 
+@pytest.mark.slow
 def test_between_groups_that_are_alike_a_draw_decides() -> None:
     """The first of every pair of people is in either group equally often, and so is everybody by the number."""
     first = Counter(Arrivals(equal(2), seed).come().group for seed in range(1, 401))
@@ -157,6 +159,7 @@ def _registers(folder: Path, groups: list[Group], who: str, together: Any) -> No
         register(folder, f"{who}-{n}", "person", assign=Assigner(groups, "s", 1))
 
 
+@pytest.mark.slow
 def test_assistants_who_begin_at_the_same_moment_do_not_take_the_same_place(tmp_path: Path) -> None:
     groups = [Group(name="a", people=20), Group(name="b", people=20)]
     fork = multiprocessing.get_context("fork")
@@ -178,6 +181,7 @@ def test_assistants_who_begin_at_the_same_moment_do_not_take_the_same_place(tmp_
 # -- sessions ------------------------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it_is(study: Study, data: Path, run: Run) -> None:
     for name in ("p01", "p02", "p03", "p04"):
         for session in (1, 2):
@@ -206,6 +210,7 @@ def test_a_group_takes_its_paradigms_with_its_levels_and_the_table_says_which_it
     assert "training" in printed
 
 
+@pytest.mark.slow
 def test_check_looks_at_the_paradigms_of_each_group(study: Study, run: Run, tmp_path: Path) -> None:
     status, printed, err = run("check", "study.yaml")
     assert status == 0, err

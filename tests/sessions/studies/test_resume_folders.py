@@ -47,6 +47,7 @@ def lines_of(said: str) -> list[str]:
     return [line for line in said.splitlines() if line.startswith("spanlab run ")]
 
 
+@pytest.mark.slow
 def test_every_folder_of_a_study_tells_what_goes_on(study: Study, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from spanlab.agents.human import seating
 

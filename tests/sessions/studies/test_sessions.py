@@ -111,6 +111,7 @@ def _registers(folder: Path, who: str, together: Any) -> None:
 
 
 @linux
+@pytest.mark.slow
 def test_assistants_who_begin_at_the_same_moment_get_different_numbers(data: Path) -> None:
     fork = multiprocessing.get_context("fork")
     together = fork.Barrier(6)

@@ -197,6 +197,7 @@ class Limited(WindowAgent, WindowEpisode):
         return Response((truth.answer + (truth.levels["list_length"] > 4)) % 9)
 
 
+@pytest.mark.slow
 def test_a_staircase_that_is_over_says_how_many_trials_were_taken(tmp_path: Path, data: Path) -> None:
     study = study_in(tmp_path, "study: pair\ntitle: Span\nparadigms: [{paradigm: vsr, design: span, practice: false}]\n")
     Battery(sit(study, data, "s1", fields={}, kind="simulated"), Limited()).run()

@@ -47,6 +47,7 @@ replies = st.builds(
 
 
 @given(st.lists(replies, max_size=30))
+@pytest.mark.slow
 def test_totals_are_the_sum_of_what_was_paid_for(given_replies: list[Reply]) -> None:
     totals = Totals()
     for reply in given_replies:
@@ -316,6 +317,7 @@ def test_the_estimate_is_what_would_really_be_sent(run: Run, monkeypatch: pytest
     assert f"{len(tap.requests)} replies" in err
 
 
+@pytest.mark.slow
 def test_the_estimate_counts_pictures_and_sends_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch) as tap:
         options = ["--chat", "view=image", "--chat", "image_px=512", "--chat", "vision_check=off", "--max-tokens", "1"]
@@ -358,6 +360,7 @@ def test_a_limit_with_a_server_that_does_not_count(run: Run, monkeypatch: pytest
         assert "does not report how many tokens" in complaint(*run("replay", "vsr", "--agent", "chat:m", "--trials", "3", "--max-tokens", "100000"))
 
 
+@pytest.mark.slow
 def test_resume_takes_all_settings_from_the_record(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     options = ["--chat", "reask=0", "--concurrency", "3", "--care", "timeout_s=77", "--price", "3/4", "--max-tokens", "4000"]
     with _server(monkeypatch):
@@ -369,6 +372,7 @@ def test_resume_takes_all_settings_from_the_record(run: Run, monkeypatch: pytest
     assert (info["apparatus"]["concurrency"], info["apparatus"]["timeout_s"], info["apparatus"]["max_tokens_in_all"]) == (3, 77, 900000)
 
 
+@pytest.mark.slow
 def test_several_take_the_same_trials_and_all_are_estimated_before_the_first_starts(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert run("replay", "vsr", "--agent", "ideal", "--trials", "4")[0] == 0
     with _server(monkeypatch):
@@ -424,6 +428,7 @@ def test_options_for_chat_agents_where_there_is_none(run: Run, option: list[str]
     assert f"{option[0]} is for chat agents" in complaint(*run("replay", "vsr", "--agent", "ideal", "--trials", "1", *option))
 
 
+@pytest.mark.slow
 def test_a_cache_is_told_apart_and_costs_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch) as tap:
         for _ in range(2):

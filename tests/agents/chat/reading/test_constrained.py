@@ -240,6 +240,7 @@ def test_what_is_not_known_is_not_made_up() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=4), st.floats(-50, 0), max_size=20))
+@pytest.mark.slow
 def test_probabilities_of_answers_are_probabilities(tokens: dict[str, float]) -> None:
     for kind in (MATCH, SIDES, NINE):
         found = answer_logprobs(kind, tokens)

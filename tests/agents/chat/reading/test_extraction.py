@@ -339,6 +339,7 @@ def test_think_blocks_are_no_part_of_the_answer(content: str, reasoning: str | N
 
 
 @given(st.lists(st.tuples(st.text(max_size=10), st.text(max_size=10)), max_size=4), st.text(max_size=10))
+@pytest.mark.slow
 def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end: str) -> None:
     assume(not any("<" in text or ">" in text for pair in [*blocks, (end,)] for text in pair))
     content = "".join(f"{before}<think>{thought}</think>" for before, thought in blocks) + end
@@ -347,7 +348,7 @@ def test_blocks_take_away_no_word_beside_them(blocks: list[tuple[str, str]], end
     assert (reasoning or "") == "\n\n".join(thought.strip() for _, thought in blocks if thought.strip())
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filling", ["m", " ", "\n", "answer: ", "answer: m\n", "1,", "1. ", "- \n", "*", "{", "or ", "not left ", "\ufffd", "\\boxed{", "row 1, "]
 )

@@ -56,6 +56,7 @@ def _server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str, vague
 _RUN = ("replay", "vsr", "--agent", "chat:m@lab", "--trials", "4", "--concurrency", "1", "--chat", "extraction=model", "--chat", "judge=judge-1@lab")
 
 
+@pytest.mark.slow
 def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch, tmp_path, "5") as tap:
         code, out, err = run(*_RUN)
@@ -78,6 +79,7 @@ def test_it_reads_what_nothing_else_can_and_is_paid_for_in_the_account(run: Run,
     assert sum(len(read.talk(key).turns) for key in read.trials) == len(own), "the judge is not part of the conversation"
 
 
+@pytest.mark.slow
 def test_it_is_told_the_question_and_the_reply_and_no_more(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch, tmp_path, "5") as tap:
         assert run(*_RUN)[0] == 0
@@ -89,6 +91,7 @@ def test_it_is_told_the_question_and_the_reply_and_no_more(run: Run, monkeypatch
     assert len(message["content"]) < 700
 
 
+@pytest.mark.slow
 def test_it_is_foreseen_at_most_and_by_what_is_to_be_expected(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A judge that is asked about every reply, and in vain, so that every question is put as often as it may be: just what was foreseen at most."""
     with _server(monkeypatch, tmp_path, "none", vague=1) as tap:
@@ -112,7 +115,7 @@ def test_what_is_expected_of_a_judge_is_what_the_rules_left_unread_in_replies_th
     assert sum(one.false_reject for one in found) / answers == pytest.approx(JUDGED_SHARE, abs=0.001)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("verdict", ["none", "None.", "10", "5 or 6", "I would say so."])
 def test_where_it_names_none_there_is_none(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: str) -> None:
     with _server(monkeypatch, tmp_path, verdict):
@@ -122,6 +125,7 @@ def test_where_it_names_none_there_is_none(run: Run, monkeypatch: pytest.MonkeyP
     assert set(table.loc[table["extraction"] == "unread", "outcome"]) == {"invalid"}
 
 
+@pytest.mark.slow
 def test_its_verdicts_are_kept_and_not_paid_for_again(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with _server(monkeypatch, tmp_path, "5", fails_at=11) as tap:
         assert "pay first" in complaint(*run(*_RUN))
@@ -193,6 +197,7 @@ def _spend(seed: int) -> tuple[float, float, float]:
         held.release()
 
 
+@pytest.mark.slow
 def test_both_together_pass_a_limit_by_no_more_than_one_request() -> None:
     passed = 0
     for seed in (*range(50), 70, 73, 91, 187, 193, 272, 348, 401, 402, 438):

@@ -46,6 +46,7 @@ def recorded(session: Session) -> list[dict[str, Any]]:
     return [event["notes"]["likelihoods"] for event in read_events(session.folder) if event["event"] == "step" and "ask" in event]  # type: ignore[typeddict-item]
 
 
+@pytest.mark.slow
 def test_with_vllms_form_every_answer_has_its_probability_with_its_end(tmp_path: Path) -> None:
     with listening(like_vllm) as tap:
         session = take(tmp_path, tap.base_url, likelihoods="prompt")
@@ -64,6 +65,7 @@ def test_with_vllms_form_every_answer_has_its_probability_with_its_end(tmp_path:
     assert [len(Transcript(session.folder).talk(key).turns) for key in ("1", "2")] == [2, 2], "and no part of the conversation"
 
 
+@pytest.mark.slow
 def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> None:
     (tmp_path / "own.jinja").write_text(
         "{%- for message in messages %}[{{ message.role }}]{{ message.content }}<|end|>\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}",
@@ -85,7 +87,7 @@ def test_a_completion_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> 
     assert own.info["agent_settings"]["template"].startswith("{%- for message"), "the record holds the template, not the name of a file"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("conversation", ["trial", "session"])
 def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, conversation: str) -> None:
     settings = ChatSettings.read({"likelihoods": "prompt", "conversation": conversation})
@@ -109,6 +111,7 @@ def test_what_is_kept_is_not_asked_again_and_is_foreseen(tmp_path: Path, convers
 
 
 @pytest.mark.parametrize("way", ["prompt", "top"])
+@pytest.mark.slow
 def test_a_server_that_tells_nothing_is_asked_once_and_again_when_the_session_goes_on(tmp_path: Path, way: str) -> None:
     """As after a start of it with another option: what it did not tell is no reply that would have to be used."""
     mute = True

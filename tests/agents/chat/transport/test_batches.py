@@ -61,6 +61,7 @@ def server(monkeypatch: pytest.MonkeyPatch, run: Run) -> Any:
         yield running
 
 
+@pytest.mark.slow
 def test_a_session_in_a_batch_is_the_same_session_at_half_the_price(run: Run, server: BatchServer) -> None:
     code, out, err = run(*CD, "--batch", *QUICK)
     assert code == 0, err
@@ -99,6 +100,7 @@ def test_no_line_of_a_batch_depends_on_what_is_right(run: Run, server: BatchServ
     assert [server.files[made.file] for made in server.batches] == true
 
 
+@pytest.mark.slow
 def test_a_question_that_is_put_again_goes_in_another_batch(run: Run, server: BatchServer) -> None:
     server.outcome = lambda number, body: "hm" if len(body["messages"]) == 2 else "same"
     assert run(*CD, "--batch", *QUICK)[0] == 0
@@ -138,6 +140,7 @@ def test_errors_of_single_lines_are_no_answers(run: Run, server: BatchServer) ->
 
 
 @pytest.mark.parametrize("state", ["expired", "cancelled"])
+@pytest.mark.slow
 def test_what_a_batch_that_ended_early_has_not_done_goes_in_another_one(run: Run, server: BatchServer, state: str) -> None:
     server.ends_as, server.done = state, 3
     if state == "cancelled":
@@ -168,6 +171,7 @@ def test_a_batch_that_is_refused_as_a_whole_stops_the_session_and_can_be_made_sm
     account_is_right(FOLDER, server)
 
 
+@pytest.mark.slow
 def test_not_waited_for(run: Run, server: BatchServer) -> None:
     server.looks = None
     said = complaint(*run(*CD, "--batch", "--no-wait", *QUICK))
@@ -284,6 +288,7 @@ def test_what_cannot_go_in_a_batch_is_refused_before_anything_is_sent(
     assert not Path("data").exists()
 
 
+@pytest.mark.slow
 def test_a_server_without_batches_says_so(run: Run, server: BatchServer) -> None:
     server.refusals = {"files": [404]}
     said = complaint(*run(*CD, "--batch", *QUICK))
@@ -354,6 +359,7 @@ def test_a_program_that_ends_while_it_waits_leaves_its_batch(run: Run, server: B
     assert account_is_right(FOLDER, server)["replies"] == 8
 
 
+@pytest.mark.slow
 def test_replies_that_were_fetched_and_not_used_are_used_later(run: Run, server: BatchServer) -> None:
     """As after a kill between the two: the transcript loses what came, and the folder of batches has it."""
     assert run(*CD, "--batch", *QUICK)[0] == 0

@@ -145,6 +145,7 @@ def _session(server: Stub, data: Path, cache: Path, **settings: Any) -> tuple[Pa
     return session.folder, server.stats()["requests"] - before
 
 
+@pytest.mark.slow
 def test_a_second_session_pays_for_nothing_and_another_repetition_for_everything(tmp_path: Path) -> None:
     with stub(answers=["m", "-", "I cannot say."]) as server:
         first, asked = _session(server, tmp_path / "data", tmp_path / "cache")

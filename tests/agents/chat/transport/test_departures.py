@@ -268,7 +268,7 @@ Recorder.note = dies
 """
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "reached"), [("begun", 8), ("gone", 9)])
 def test_a_kill_between_the_two_notes_is_named(tmp_path: Path, at: str, reached: int) -> None:
     """Between the first note and the first byte, and between the last byte and the second note."""

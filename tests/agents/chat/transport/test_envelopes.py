@@ -160,6 +160,7 @@ def _session(tap: Tap, data: Path, blocks: int, **care: Any) -> Transcript:
     return Transcript(session.folder)
 
 
+@pytest.mark.slow
 def test_a_session_before_a_server_that_speaks_every_form(tmp_path: Path) -> None:
     """All kinds of whole replies, and among them all errors that pass: nothing is scored but replies, and the account is the server's own count."""
     passing = [content for content, _, lasts, *_ in ERRORS.values() if not lasts]

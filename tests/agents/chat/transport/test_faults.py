@@ -109,6 +109,7 @@ def test_retry_after_is_honoured() -> None:
     assert reply.waited_ms >= 1500
 
 
+@pytest.mark.slow
 def test_a_huge_reply_and_slow_drips_do_not_keep_others_waiting() -> None:
     with stub(fixed={"huge": "big", "slow": "drip"}, delay_ms=5) as server:
         huge, slow, quick = (_client(server, model, timeout_s=HANGS_S, max_retries=0) for model in ("huge", "slow", "any"))
@@ -148,6 +149,7 @@ def test_a_lasting_fault_lets_those_under_way_finish_and_no_other_begin() -> Non
     assert {str(one) for one in results[3:]} == {"enough of it"}
 
 
+@pytest.mark.slow
 def test_the_limit_follows_a_server_that_takes_ten_at_once() -> None:
     with stub(busy_over=10, delay_ms=30) as server:
         replies = _ask(_client(server, max_concurrency=64), *(_request(str(number)) for number in range(200)))

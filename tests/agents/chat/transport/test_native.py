@@ -146,7 +146,7 @@ def take(
     return session.folder
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_a_session_goes_through_the_official_client(server: Server, run: Run, tmp_path: Path) -> None:
     chat = [
         word for one in (*(f"{name}={value}" for name, value in SETTINGS[server.api].items()), "extra_headers={X-Project: memory}") for word in ("--chat", one)
@@ -173,6 +173,7 @@ def test_a_session_goes_through_the_official_client(server: Server, run: Run, tm
     assert "nothing to do" in out
 
 
+@pytest.mark.slow
 def test_the_whole_conversation_and_its_pictures_go_out(server: Server, tmp_path: Path) -> None:
     take(tmp_path, server, {"view": "both", "image_px": 96, "vision_check": "off"}, PLAN[:1])
     body = server.tap.requests[-1].body
@@ -354,6 +355,7 @@ def test_a_server_that_is_not_there(server: Server, tmp_path: Path) -> None:
         Runner(session, agent).run()
 
 
+@pytest.mark.slow
 def test_what_was_interrupted_goes_on_with_the_same_interface(server: Server, run: Run, tmp_path: Path) -> None:
     server.script[3] = refused(401, "authentication_error", "no")
     with pytest.raises(SpanLabError):

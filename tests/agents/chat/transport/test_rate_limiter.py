@@ -59,6 +59,7 @@ def virtually(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     per_minute=st.integers(1, 2000),
     steps=st.lists(st.tuples(st.floats(0, 40), st.integers(1, 30)), max_size=40),
 )
+@pytest.mark.slow
 def test_no_minute_ever_has_more_than_its_budget(per_minute: int, steps: list[tuple[float, int]]) -> None:
     """However long nobody asks, however many ask at once, and when one is held up on its way for up to a second: a server counts what arrives."""
     now, taken, bucket = 0.0, [], Bucket(per_minute, 0.0)
@@ -138,6 +139,7 @@ def test_the_limit_grows_while_the_server_is_happy_and_is_used() -> None:
 
 
 @given(most=st.integers(1, 200), burst=st.integers(1, 100))
+@pytest.mark.slow
 def test_a_burst_counts_once(most: int, burst: int) -> None:
     limit = Limit(most)
     for _ in range(500):
@@ -151,6 +153,7 @@ def test_a_burst_counts_once(most: int, burst: int) -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 5)), max_size=200), st.integers(1, 100))
+@pytest.mark.slow
 def test_the_limit_stays_within_its_bounds(history: list[tuple[bool, float]], most: int) -> None:
     adaptive, fixed, now = Limit(most), Limit(64, fixed=most), 0.0
     for happy, later in history:
@@ -164,6 +167,7 @@ def test_the_limit_stays_within_its_bounds(history: list[tuple[bool, float]], mo
         assert fixed.now == most
 
 
+@pytest.mark.slow
 def test_it_finds_what_a_server_can_take() -> None:
     """A server that refuses whatever is under way beyond twenty: the limit settles around it, and few requests are refused."""
 
@@ -223,6 +227,7 @@ def test_older_trials_go_first(orders: list[int]) -> None:
     limit=st.integers(1, 8),
     requests=st.lists(st.tuples(st.integers(0, 9), st.floats(0, 3), st.floats(0, 3), st.booleans()), min_size=1, max_size=40),
 )
+@pytest.mark.slow
 def test_no_more_than_the_limit_are_under_way_and_nobody_is_forgotten(limit: int, requests: list[tuple[int, float, float, bool]]) -> None:
     """Also when some of those who wait or are under way give up."""
 
