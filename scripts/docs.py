@@ -271,13 +271,13 @@ def nback_figures() -> str:
 
 def paper_figures() -> str:
     """The figures of the benchmark's paper: what their lines are, along what, and which conditions they show."""
-    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_label, describe_kept
+    from spanlab.analysis.figures.worm import PAPER_FIGURES, column_label
 
     rows = []
     for figure in PAPER_FIGURES:
         varied = [name for name in figure.effect.panels if len(dict(figure.keeps).get(name, (1, 2))) > 1]
         lines = " and ".join(map(column_label, varied)) if figure.conditions else "answerers, in one panel"
-        rows.append((f"`{figure.name}`", lines, figure.effect.x_title, describe_kept(figure)))
+        rows.append((f"`{figure.name}`", lines, figure.effect.x_title, figure.kept))
     return table(("name", "lines", "along", "only"), rows)
 
 

@@ -4,6 +4,7 @@ from .charts import draw as draw
 from .charts import plain as plain
 from .charts import save_as as save_as
 from .charts import title_lines as title_lines
+from .figure import DrawnFigure as DrawnFigure
 from .figure import Wish as Wish
 from .groups_figure import GROUPS as GROUPS
 from .nback_chart import nback_rows as nback_rows
@@ -15,6 +16,5 @@ from .worm import OTHERS as OTHERS
 from .worm import PAPER_FIGURES as PAPER_FIGURES
 from .worm import UNITS as UNITS
 from .worm import PaperFigure as PaperFigure
-from .worm import describe_kept as describe_kept
 from .worm import numbered as numbered
 from .worm import paper_figure as paper_figure

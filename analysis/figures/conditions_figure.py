@@ -12,6 +12,7 @@ from ..effects.conditions import NAME, VALUES, conditions_effect, unnamed_condit
 from ..effects.effect import Effect
 from .effect_figure import ComputedEffect, compute_effect
 from .figure import FigureDeclaration, Wish, chosen
+from .marked_answers import no_answers
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -39,7 +40,8 @@ def compute_conditions(data: Data, wish: Wish) -> ComputedEffect:
     effect = conditions_effect(data.scored.parts[paradigm], paradigm, wish.along, wish.by, wish.value)
     computed = compute_effect(effect, data, replace(wish, paradigms=(paradigm,)), panels=True)
     options = ("--along", effect.x, *(("--by", effect.panels[0]) if effect.panels else ()), "--value", wish.value)
-    return replace(computed, asked=options)
+    answers = no_answers if wish.value == "rt_median" else computed.answers  # a median has no row of its own for each answer
+    return replace(computed, asked=options, answers=answers)
 
 
 def unnamed(data: Data, paradigm: str, effects: Sequence[Effect]) -> list[Wish]:

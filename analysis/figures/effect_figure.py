@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS, Look, competitors, condition_looks, looks, thin_lines
 from ..data.unread import UNREAD_COLUMNS, unread_caption, untested_cells, with_unread
-from ..effects.effect import Effect
+from ..effects.effect import Effect, ready
 from ..effects.sensitivity import RATES
 from ..effects.trends import between_panels, trends
 from ..means.within_people import of_each_person, within_people
@@ -22,6 +22,7 @@ from ..stats.margins import PRIOR, margin_of
 from .charts import plain, title_lines
 from .curve_marks import PANEL, PROPORTIONS, curve_layers, curve_points, label_room, label_rows
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Wish, chosen, lines, with_bars
+from .marked_answers import AnswersOf, MarkedAnswers, rows_with
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -127,12 +128,10 @@ def _curves(
     each: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Lines in panels (``_panel``), or in one panel where there are no names of panels."""
-    names = [name for name in effect.order if name in set(drawn[effect.x])] if effect.order else []
-    numbered = {name: place for place, name in enumerate(names, start=1)}
-    places = drawn[effect.x].map(numbered) if names else drawn[effect.x]
+    names = _names_along(effect, drawn)
     if each is not None:
-        each = each.assign(_x=(each[effect.x].map(numbered) if names else each[effect.x]).astype(float)).dropna(subset=["_x"])
-    drawn = drawn.assign(_x=places.astype(float), chance=drawn["chance"].astype(float))
+        each = each.assign(_x=_places(each[effect.x], names)).dropna(subset=["_x"])
+    drawn = drawn.assign(_x=_places(drawn[effect.x], names), chance=drawn["chance"].astype(float))
     proportion = _proportion(effect)
     vertical: dict[str, Any] = PROPORTIONS | {"title": effect.measure} if proportion else _axis(effect, drawn)
 
@@ -165,6 +164,53 @@ def _curves(
         "spec": layers,
     }
     return plain(faceted | _with_room(ends), [*rows, *ends])
+
+
+def _names_along(effect: Effect, table: pd.DataFrame) -> list[str]:
+    """Return the names along the horizontal axis; none where it has numbers."""
+    return [name for name in effect.order if name in set(table[effect.x])] if effect.order else []
+
+
+def _places(column: pd.Series, names: Sequence[str]) -> pd.Series:
+    """Return where values stand along the horizontal axis."""
+    return (column.map({name: place for place, name in enumerate(names, start=1)}) if names else column).astype(float)
+
+
+def answers_of(effect: Effect, scored: Scored, paradigm: str, table: pd.DataFrame, *, conditions: bool = False) -> AnswersOf:
+    """From a point of the figure of an effect to its answers.
+
+    Parameters
+    ----------
+    table : of the effect, as it is drawn
+    conditions : whether lines are conditions, and panels answerers, as in :func:`condition_chart`
+    """
+
+    @cache
+    def cells() -> Mapping[tuple[Any, ...], Mapping[Any, Any]]:
+        named = _varied(effect, table) if conditions else effect
+        cell_of = {}
+        for row, place in zip(table.to_dict("records"), _places(table[effect.x], _names_along(effect, table)), strict=True):
+            panel = named.panel(row) if effect.panels else None
+            key = (panel, row["agent"], place) if conditions else (row["agent"], panel, place)
+            cell_of |= {key: row} if row["agent_kind"] != GROUP_MEANS else {}
+        return cell_of
+
+    @cache
+    def items() -> pd.DataFrame:
+        return ready(effect, scored, paradigm).items
+
+    def answers(mark: Mapping[str, Any]) -> MarkedAnswers | None:
+        cell = cells().get((mark.get("agent"), mark.get("panel"), mark.get("at"))) if mark.get("role") == "curve" else None
+        if cell is None or paradigm not in scored.parts:
+            return None
+
+        def find() -> pd.DataFrame:
+            mine = rows_with(items(), {name: cell[name] for name in (*WHO, *effect.by)})
+            return mine[mine[effect.value].notna()]
+
+        return MarkedAnswers({name: cell[name] for name in effect.by}, find)
+
+    return answers
 
 
 def _with_room(ends: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -333,6 +379,7 @@ def compute_effect(effect: Effect, data: Data, wish: Wish, *, panels: bool = Fal
         notes=[*effect.notes(data.scored, paradigm, table), *([] if data.scored.accept_unread else untested_cells(table))],
         readouts=data.readouts.get(paradigm, ()),
         further=tuple(further),
+        answers=answers_of(effect, data.scored, paradigm, table),
         effect=effect,
         trends=tests,
         between=between,

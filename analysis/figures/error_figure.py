@@ -19,7 +19,7 @@ from ..effects.continuous import asked_on_a_scale, errors_over_people, report_er
 from ..stats.mixture import ENOUGH
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines
-from .histogram_panels import MOST, Panel, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
+from .histogram_panels import MOST, Panel, answers_of_bars, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -65,6 +65,8 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
     table = pd.concat([each, errors_over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: errors"
     notes = notes_on_panels(len(each))
+    questions = asked_on_a_scale(part)
+    half = float(questions["period"].max()) / 2
     unfitted = each[each["two_sd"].isna()]
     if len(unfitted):
         why = "; ".join(sorted(set(unfitted["note"].str.split("; ").str[0])))
@@ -76,9 +78,10 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
         caption=_METHOD,
         table=table,
         shown=table[["agent", "participant", *by, *_SHOWN]],
-        picture=lambda looks: _chart(asked_on_a_scale(part), each.iloc[:MOST], by, looks, title, lines(_METHOD)),
+        picture=lambda looks: _chart(questions, each.iloc[:MOST], by, looks, title, lines(_METHOD)),
         looks=looks_of(each),
         notes=notes,
+        answers=answers_of_bars(questions, each.iloc[:MOST], by, "error", half),
     )
 
 

@@ -14,6 +14,7 @@ from ...core.errors import SpanLabError
 from ..data.scoring import Scored, has_blocks
 from ..data.style import Look
 from ..stats.margins import Margin
+from .marked_answers import AnswersOf, no_answers
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -64,6 +65,7 @@ class DrawnFigure:
     agents : how each line looks, in drawing order
     notes : what must be known, in plain sentences
     further : more tables for a terminal, each with a heading
+    answers : from a row of the declaration's data to the answers behind its mark
     """
 
     title: str
@@ -74,6 +76,7 @@ class DrawnFigure:
     agents: Sequence[Look] = ()
     notes: Sequence[str] = ()
     further: Sequence[tuple[str, pd.DataFrame]] = ()
+    answers: AnswersOf = no_answers
 
     def save(self, file: str | Path) -> Path:
         """Write the figure to a file whose name ends in ``.svg``, ``.pdf``, ``.png`` or ``.html``.
@@ -103,7 +106,7 @@ class Computed:
 
     Parameters
     ----------
-    title, caption, table, shown, further : see :class:`DrawnFigure`
+    title, caption, table, shown, further, answers : see :class:`DrawnFigure`
     picture : from how each line looks, in drawing order, to a Vega-Lite specification without configuration
     looks : how each line looks, where nobody else decides that
     conditions : whether lines are conditions and not answerers, so that nobody else can decide how they look
@@ -123,11 +126,13 @@ class Computed:
     readouts: Sequence[str] = ()
     further: Sequence[tuple[str, pd.DataFrame]] = ()
     asked: Sequence[str] = ()
+    answers: AnswersOf = no_answers
 
     def draw(self, looks: Sequence[Look] = ()) -> DrawnFigure:
         """The figure; ``looks`` as a page with other figures has decided for everybody."""
         drawn = looks if looks and not self.conditions else self.looks
-        return DrawnFigure(self.title, self.caption, self.table, self.shown, self.picture(drawn), drawn, (*self.readouts, *self.notes), self.further)
+        notes = (*self.readouts, *self.notes)
+        return DrawnFigure(self.title, self.caption, self.table, self.shown, self.picture(drawn), drawn, notes, self.further, self.answers)
 
 
 def _anybody(scored: Scored, paradigm: str) -> str:

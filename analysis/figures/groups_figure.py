@@ -15,7 +15,7 @@ from ..data.scoring import Scored
 from ..data.style import Look, listed
 from ..effects.groups import GROUP, GROUP_METHOD, between_groups, group_effect, people_in_groups
 from ..stats.margins import PRIOR, judged, margin_of
-from .effect_figure import caption, condition_chart, effect_chart, looks_of, looks_of_conditions, shown, unit_of
+from .effect_figure import answers_of, caption, condition_chart, effect_chart, looks_of, looks_of_conditions, shown, unit_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def compute_groups(data: Data, wish: Wish) -> ComputedGroups:
         notes=notes,
         further=((f"Differences between groups (between people, Welch's tests). {PRIOR}", comparisons),),
         comparisons=comparisons,
+        answers=answers_of(effect, people, paradigm, table, conditions=grouped),
     )
 
 

@@ -8,12 +8,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
 from ..data.coding import decoded
 from ..data.scoring import Scored, plural
 from .charts import grid, panel_of, title_lines
 from .curve_marks import PANEL, whole_axis
+from .marked_answers import AnswersOf, MarkedAnswers, answers_of_panels, between_edges
 
 #: Panels that are drawn at most; the table has everybody.
 MOST = 24
@@ -68,6 +70,26 @@ def bars(values: np.ndarray, edges: np.ndarray, unit: str) -> list[dict[str, Any
         for count, left, right in zip(counts, edges, edges[1:], strict=False)
         if count
     ]
+
+
+def answers_of_bars(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], value: str, end: float) -> AnswersOf:
+    """From a bar of the panels to its answers.
+
+    Parameters
+    ----------
+    questions : of everybody
+    rows : of the figure's table, one for each panel
+    by : columns for each combination of which there is a panel
+    value : the column along the horizontal axis
+    end : the last edge of the bars
+    """
+
+    def answers(mark: Mapping[str, Any]) -> MarkedAnswers | None:
+        if mark.get("role") != "bar":
+            return None
+        return answers_of_panels(questions, rows, by, mark, value, lambda mine: between_edges(mine[value], mark["x"], mark["x2"], end))
+
+    return answers
 
 
 def line(at: np.ndarray, heights: np.ndarray) -> list[dict[str, Any]]:

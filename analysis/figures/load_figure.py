@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,8 +14,9 @@ from ..data.scoring import Scored
 from ..effects.conditions import conditions_effect
 from ..effects.effect import Effect
 from ..effects.registry import effect
-from .effect_figure import caption, effect_chart, looks_of, shown
+from .effect_figure import answers_of, caption, effect_chart, looks_of, shown
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
+from .marked_answers import MarkedAnswers
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -60,6 +63,7 @@ def compute_load(data: Data, wish: Wish) -> Computed:
         ),
         looks=looks_of(table),
         readouts=[sentence for name in paradigms for sentence in data.readouts.get(name, ())],
+        answers=partial(_answers, data),
     )
 
 
@@ -67,6 +71,14 @@ def _curve(data: Data, paradigm: str) -> pd.DataFrame:
     own = _effect_of(data.scored, paradigm)
     table = own.table(data.scored, paradigm, human=data.human.get(paradigm))
     return table.rename(columns={own.x: "load"}).assign(paradigm=paradigm, title=data.titles[paradigm])
+
+
+def _answers(data: Data, mark: Mapping[str, Any]) -> MarkedAnswers | None:
+    paradigm = next((name for name, title in data.titles.items() if title == mark.get("panel") and name in data.scored.parts), "")
+    if not paradigm:
+        return None
+    own = _effect_of(data.scored, paradigm)
+    return answers_of(own, data.scored, paradigm, own.table(data.scored, paradigm, human=""))({**mark, "panel": None})
 
 
 def _effect_of(scored: Scored, paradigm: str) -> Effect:

@@ -53,10 +53,7 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
 
     levels = [int(n) for n in sorted(blocks["n"].unique())]
     several = blocks["variant"].nunique() > 1
-    signed = blocks["dprime"].astype(float)
-    finite = signed[np.isfinite(signed)]
-    low = min(-1.0, np.floor(finite.min() / BIN) * BIN) if len(finite) else -1.0
-    high = max(1.0, np.ceil(finite.abs().max() / BIN) * BIN) if len(finite) else 1.0
+    low, high = span_of(blocks)
     panels: list[tuple[str, str, Look, int]] = []
     rows: list[dict[str, Any]] = []
     top = 1.0
@@ -66,7 +63,8 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
             for n in levels if len(answerer_blocks) else ():
                 values = answerer_blocks.loc[answerer_blocks["n"] == n, "dprime"].to_numpy(float)
                 place = len(panels)
-                marks = _bars(values, low, high) + _densities(values, low, high)
+                named = {"answerer": look.label, "variant": variant, "n": n}
+                marks = [bar | named for bar in _bars(values, low, high)] + _densities(values, low, high)
                 top = max([top, *(row["count"] for row in marks)])
                 rows += [row | {"part": place} for row in marks]
                 heading = (f"{look.label}, {variant}" if several else look.label) if n == levels[0] else " "
@@ -86,6 +84,15 @@ def dprime_histograms(blocks: pd.DataFrame, agents: Sequence[Look], *, title: st
         for heading, level, look, place in panels
     ]
     return grid(drawn, rows, columns=len(levels), spacing=(78, 40), title=title_lines(title, subtitle))
+
+
+def span_of(blocks: pd.DataFrame) -> tuple[float, float]:
+    """The first and the last edge of bars."""
+    signed = blocks["dprime"].astype(float)
+    finite = signed[np.isfinite(signed)]
+    if not len(finite):
+        return -1.0, 1.0
+    return min(-1.0, float(np.floor(finite.min() / BIN) * BIN)), max(1.0, float(np.ceil(finite.abs().max() / BIN) * BIN))
 
 
 def _layers(colour: str, across: tuple[float, float], top: float, x_title: str, y_title: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A *variant* is a paradigm, or one size of its grid where it has several; a *fami
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -22,8 +22,9 @@ from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, 
 from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, recomputed_cells, recomputed_name, variant_of
 from .effect_figure import looks_of
 from .figure import BAR_LABELS, Bars, Computed, FigureDeclaration, Section, Wish, lines, named_paradigms, with_bars
+from .marked_answers import MarkedAnswers, between_edges, rows_with
 from .nback_chart import nback_rows
-from .nback_histograms import dprime_histograms, dprime_summary
+from .nback_histograms import dprime_histograms, dprime_summary, span_of
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -100,7 +101,7 @@ def _of_variants(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[
         for name, variants in groups:
             part = table[(table["agent"] == answerer) & table["variant"].isin(variants)]
             if len(part):
-                rows.append((f"{answerer}, {name}" if len(groups) > 1 else answerer, part.assign(agent=part["variant"])))
+                rows.append((f"{answerer}, {name}" if len(groups) > 1 else answerer, part.assign(agent=part["variant"], answerer=part["agent"])))
     return rows, condition_looks(list(dict.fromkeys(blocks["variant"])))
 
 
@@ -126,14 +127,14 @@ def _measures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     if blocks["variant"].nunique() == 1:
         return _models(name, title, data, wish)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    computed = _over_n(title, table, blocks, *_of_variants(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
+    computed = _over_n(data, title, table, blocks, *_of_variants(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS, line="variant")
     return replace(computed, conditions=True)
 
 
 def _models(name: str, title: str, data: Data, wish: Wish) -> Computed:
     blocks = variant_blocks(name, data, wish, OURS)
     table = _cells(blocks, OURS, (*_MEASURES, OURS.dprime))
-    return _over_n(title, table, blocks, *_of_answerers(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
+    return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), (*_MEASURES, OURS.dprime), _OURS, wish.bars, OURS)
 
 
 def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -142,7 +143,7 @@ def _lures(name: str, title: str, data: Data, wish: Wish) -> Computed:
     if not (table["measure"] == "lure_rate").any():
         raise SpanLabError(f"no figure {name}: no item of these data is recorded as a lure (record lure_lag)")
     explanation = "Lures do not match the item N back, but the one before or after it. Other items: from the first on that has one N back."
-    return _over_n(title, table, blocks, *_of_answerers(table, blocks), _LURES, explanation, wish.bars, OURS)
+    return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), _LURES, explanation, wish.bars, OURS)
 
 
 def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
@@ -159,7 +160,7 @@ def _published(name: str, title: str, data: Data, wish: Wish) -> Computed:
     explanation = f"{_THEIRS} d′ without its sign, as there, is above 0 for guessing, too; the table has it signed."
     if theirs:
         explanation += " Hollow points: recomputed from the study's raw answers; other sessions in other blocks."
-    computed = _over_n(title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
+    computed = _over_n(data, title, whole, blocks, *_of_answerers(drawn, blocks), (*_MEASURES, PUBLISHED.dprime), explanation, wish.bars, PUBLISHED)
     return replace(computed, notes=[*computed.notes, f"Recomputed from the raw answers of: {REFERENCE}"] if theirs else computed.notes)
 
 
@@ -169,7 +170,7 @@ def _bars(name: str, title: str, data: Data, wish: Wish) -> Computed:
     table = _with_t_intervals(_cells(blocks, rules, AVERAGED))
     explanation = f"{_THEIRS} Bars: means of blocks, with 95% t intervals, which may extend beyond 0 and 100%; very long ones end at the edge of the panel."
     measures = (*_MEASURES, "dprime_abs", "dprime")
-    return _over_n(title, table, blocks, *_of_answerers(table, blocks), measures, explanation, "interval", rules, marks="bars", spread="95% t interval")
+    return _over_n(data, title, table, blocks, *_of_answerers(table, blocks), measures, explanation, "interval", rules, marks="bars", spread="95% t interval")
 
 
 def _with_t_intervals(table: pd.DataFrame) -> pd.DataFrame:
@@ -201,10 +202,12 @@ def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
         picture=lambda looks: dprime_histograms(blocks, looks, title=title, subtitle=lines(explanation)),
         looks=looks_of(blocks),
         notes=describe_exceptions(blocks, PUBLISHED),
+        answers=partial(_answers_in_bar, data.scored, blocks),
     )
 
 
 def _over_n(
+    data: Data,
     title: str,
     table: pd.DataFrame,
     blocks: pd.DataFrame,
@@ -232,7 +235,36 @@ def _over_n(
         picture=lambda drawn: nback_rows(parts, drawn, measures, title=title, subtitle=lines(explanation), bars=spread, **options),
         looks=looks,
         notes=describe_exceptions(blocks, rules),
+        answers=partial(_answers, data.scored, blocks, [part for _, part in rows]),
     )
+
+
+def _answers(scored: Scored, blocks: pd.DataFrame, parts: Sequence[pd.DataFrame], mark: Mapping[str, Any]) -> MarkedAnswers | None:
+    """The answers behind a point or a bar over N: those of all of its blocks."""
+    if mark.get("role") != "curve":
+        return None
+    cells = parts[mark["part"]]
+    cell = cells[(cells["agent"] == mark["agent"]) & (cells["measure"] == mark["measure"]) & (cells["n"] == mark["at"])].iloc[0]
+    conditions = {"variant": cell["variant"], "n": int(cell["n"])}
+    return _of_blocks(scored, rows_with(blocks, {"agent": cell.get("answerer", cell["agent"]), **conditions}), conditions)
+
+
+def _answers_in_bar(scored: Scored, blocks: pd.DataFrame, mark: Mapping[str, Any]) -> MarkedAnswers | None:
+    """The answers behind a bar of blocks."""
+    if mark.get("role") not in ("signed", "unsigned"):
+        return None
+    conditions = {"variant": mark["variant"], "n": mark["n"]}
+    mine = rows_with(blocks, {"agent": mark["answerer"], **conditions})
+    values = mine["dprime"].astype(float) if mark["role"] == "signed" else mine["dprime"].astype(float).abs()
+    return _of_blocks(scored, mine[between_edges(values, mark["x"], mark["x2"], span_of(blocks)[1])], {**conditions, "d′": mark["range"]})
+
+
+def _of_blocks(scored: Scored, blocks: pd.DataFrame, conditions: Mapping[str, Any]) -> MarkedAnswers | None:
+    """The answers of some blocks; None where there are none, as of the study's own models, or where trials cannot be told apart."""
+    units = blocks["unit_trial"]
+    if not len(units) or (units < 0).any():
+        return None
+    return MarkedAnswers(conditions, lambda: scored.items[scored.items["unit_trial"].isin(units)])
 
 
 def _title(blocks: pd.DataFrame, what: str) -> str:

@@ -18,7 +18,7 @@ from ..data.style import Look, competitors
 from ..effects.reaction_times import ENOUGH, KINDS, ExGaussian, over_people, reaction_times, timed_questions
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, lines, named_paradigms
-from .histogram_panels import MOST, Panel, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
+from .histogram_panels import MOST, Panel, answers_of_bars, bars, heading_of, histogram_panels, line, notes_on_panels, split_by
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -83,6 +83,7 @@ def compute_reaction_times(data: Data, wish: Wish) -> ComputedTimes:
         picture=lambda looks: _chart(questions, each.iloc[:MOST], by, looks, title, lines(_METHOD)),
         looks=looks_of(each),
         notes=notes,
+        answers=answers_of_bars(questions, each.iloc[:MOST], by, "rt_ms", float(_edges(questions)[-1])),
     )
 
 
@@ -111,9 +112,8 @@ def _paradigm(data: Data, wish: Wish) -> str:
 def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agents: Sequence[Look], title: str, subtitle: str) -> dict[str, Any]:
     """A panel for each row of the table: bars of its times, and the density of its fit, both in times a bar."""
 
-    low, high = float(questions["rt_ms"].min()), float(competitors(questions)["rt_ms"].quantile(0.995))
     tallest = set(competitors(rows)["agent"])
-    edges = _edges(min(low, high), high)
+    edges = _edges(questions)
     colours = {look.label: look.light for look in agents}
     panels: list[Panel] = []
     top = 1.0
@@ -132,8 +132,10 @@ def _chart(questions: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str], agent
     return histogram_panels(panels, across, top * 1.05, wide=wide, axes=axes, tooltip=("time", "times"), title=title, subtitle=subtitle)
 
 
-def _edges(low: float, high: float) -> np.ndarray:
-    """Edges of bars at round times."""
+def _edges(questions: pd.DataFrame) -> np.ndarray:
+    """Edges of bars at round times, over nearly all times."""
+    low, high = float(questions["rt_ms"].min()), float(competitors(questions)["rt_ms"].quantile(0.995))
+    low = min(low, high)
     width = max((high - low) / _BARS, 1.0)
     power = 10.0 ** math.floor(math.log10(width))
     step = next(step * power for step in (1, 2, 5, 10) if step * power >= width)

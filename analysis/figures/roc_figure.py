@@ -21,6 +21,7 @@ from .charts import grid, panel_of, title_lines
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines, why_not
 from .histogram_panels import MOST, heading_of, notes_on_panels, split_by
+from .marked_answers import MarkedAnswers, answers_of_panels
 
 if TYPE_CHECKING:
     from ..data.loading import Data
@@ -89,7 +90,15 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
         looks=looks_of(each),
         notes=notes,
         points=points,
+        answers=partial(_answers, rated, each.iloc[:MOST], by),
     )
+
+
+def _answers(rated: Rated, rows: pd.DataFrame, by: Sequence[str], mark: Mapping[str, Any]) -> MarkedAnswers | None:
+    """Return the answers behind a point: every rated answer of its person is on one side of its criterion."""
+    if mark.get("role") != "point":
+        return None
+    return answers_of_panels(rated.items, rows, by, mark, "criterion", lambda mine: mine["evidence"].notna())
 
 
 def _caption(rated: Rated) -> str:

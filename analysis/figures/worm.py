@@ -19,7 +19,7 @@ from ..data.coding import decoded
 from ..data.scoring import Scored
 from ..effects.effect import Effect
 from ..effects.registry import effect
-from .effect_figure import caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions, shown
+from .effect_figure import answers_of, caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions, shown
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class PaperFigure:
     def paradigm(self) -> str:
         """The paradigm of the library that it shows."""
         return self.effect.paradigms[0]
+
+    @property
+    def kept(self) -> str:
+        """The conditions that it shows, in words."""
+        return "; ".join(f"{column_label(name)} {', '.join(map(str, values))}" for name, values in self.keeps)
 
     @property
     def excerpt_of(self) -> str:
@@ -143,7 +148,7 @@ def paper_figure(figure: PaperFigure) -> FigureDeclaration:
         partial(compute_paper_figure, figure),
         missing,
         figure.effect.lacking,
-        line=f"WorM, figure of {figure.paradigm}: {figure.title}" + (f" ({describe_kept(figure)})" if figure.keeps else ""),
+        line=f"WorM, figure of {figure.paradigm}: {figure.title}" + (f" ({figure.kept})" if figure.keeps else ""),
         answers="items",
         section=None,
         expected=figure.effect.paradigms,
@@ -164,7 +169,7 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
     part, absent = _kept(figure, data.scored.parts[paradigm])
     if not len(part.items) or figure.effect.missing(part, paradigm):
         everything = f"'spanlab figure {figure.excerpt_of}' draws everything there is"
-        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({describe_kept(figure)}); {everything}")
+        raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({figure.kept}); {everything}")
     table = figure.effect.table(part, paradigm, human=data.human.get(paradigm))
     for name, values in figure.keeps:
         table = table[table[name].isin(values)] if name in table.columns else table
@@ -185,6 +190,7 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
         conditions=figure.conditions,
         notes=(*figure.effect.notes(part, paradigm, table), *absent),
         readouts=data.readouts.get(paradigm, ()),
+        answers=answers_of(figure.effect, part, paradigm, table, conditions=figure.conditions),
     )
 
 
@@ -201,11 +207,6 @@ def _kept(figure: PaperFigure, part: Scored) -> tuple[Scored, list[str]]:
             notes.append(f"As published it also shows {column_label(name)} {', '.join(map(str, lacking))}, which these data do not have.")
         items = items[column.isin(values).to_numpy()]
     return Scored(items.reset_index(drop=True), part.intrusions, part.notes), notes
-
-
-def describe_kept(figure: PaperFigure) -> str:
-    """The conditions that a figure shows, in words."""
-    return "; ".join(f"{column_label(name)} {', '.join(map(str, values))}" for name, values in figure.keeps)
 
 
 def column_label(name: str) -> str:

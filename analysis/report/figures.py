@@ -36,6 +36,7 @@ class FigureOnPage:
     bars, chance : whether it has intervals that can be switched off, and a line of chance
     sparse : why it is folded, see :func:`sparse`; empty where it is not
     open : it stands open at first
+    named : name, paradigm and options by which ``spanlab figure`` makes it from the same data
     """
 
     figure: FigureFiles
@@ -49,6 +50,7 @@ class FigureOnPage:
     command: str
     sparse: str = ""
     open: bool = False
+    named: tuple[str, ...] = ()
 
 
 #: Figures of a paradigm that stand open; the others are drawn when they are opened.
@@ -153,7 +155,7 @@ def show_figure(
     styles : how everybody on the page looks
     filed : also as SVG and PDF
     """
-    key = f"{stem}_{name}"
+    key, asked = f"{stem}_{name}", CONDITIONS.name if computed.asked else name
     file = folder.table(key, computed.table)
     words = computed.title.removeprefix(f"{title}: ").removeprefix("N-back: ")
     words = words if words.startswith("d′") else words[:1].upper() + words[1:]
@@ -164,14 +166,10 @@ def show_figure(
         *_shown(drawing),
         tuple(_tables(name, computed, file, key, folder)),
         tuple(computed.notes),
-        _command(name, computed, paradigm, f"{figure.stem}.svg", commands),
+        commands.figure(asked, paradigm, f"{figure.stem}.svg", computed.asked),
         sparse(computed),
+        named=(asked, paradigm, *computed.asked),
     )
-
-
-def _command(name: str, computed: Computed, paradigm: str, file: str, commands: ReportCommands) -> str:
-    """The command that makes a figure again."""
-    return commands.figure(CONDITIONS.name if computed.asked else name, paradigm, file, computed.asked)
 
 
 def _shown(drawing: DrawnFigure) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool, bool]:

@@ -170,6 +170,8 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
     added = added_sections(SectionRequest(folders, data, options.rules, folder.table, figure, commands.added))
     drawings = [*(figure.figure for part in parts for figure in part.figures), *(figure for one in added for figure in one.figures)]
     specs = {one.key: one.spec for one in drawings}
+    named = {one.figure.key: one.named for part in parts for one in part.figures}
+    drawn_by_the_page = {"specs": specs, "config": page_theme(styles), "named": named, "answerers": sorted(map(str, items["agent"].unique()))}
     shared = _shared(parts)
     parts = [replace(part, warnings=[note for note in part.warnings if note not in shared]) for part in parts]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -182,7 +184,7 @@ def _page(data: Data, folder: Folder, commands: ReportCommands, options: Options
         css=files("spanlab.core").joinpath("page.css").read_text("utf-8"),
         js=here.joinpath("page.js").read_text("utf-8"),
         vega=vega_script() if specs else "",
-        figures=json.dumps({"specs": specs, "config": page_theme(styles)}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+        figures=json.dumps(drawn_by_the_page, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         looks=list(drawn.values()),
         overview=first,
         leaderboard=leaderboard(data, folder, commands) if names else None,

@@ -9,16 +9,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, Literal, TypeVar
 
-import pandas as pd
-
 import spanlab
-from spanlab.analysis.data import load
-from spanlab.analysis.figures import Sheet, draw
+from spanlab.analysis.figures import DrawnFigure, Sheet, draw
 from spanlab.analysis.figures import prospects as figures_of
 from spanlab.core import SpanLabError
 
 from .index import SessionLine
-from .points import PointTrial, addressed, narrowing, trials_of, with_links
+from .points import MarkAnswers, addressed, answers_behind, with_links
 
 #: As wide as the page has figures, so that their letters are as large as its own.
 _WIDTH_MM = 200.0
@@ -36,7 +33,7 @@ class Curve:
     ----------
     name : as ``spanlab figure`` knows it
     title, caption : of the figure
-    svg : the drawing, whose points are links to their trials; empty where there is none yet
+    svg : the drawing, whose points and bars are links to their trials; empty where there is none yet
     notes : what must be known
     """
 
@@ -52,40 +49,52 @@ class Curves:
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._names: _Kept[tuple[str, ...]] = _Kept()
-        self._curves: _Kept[Curve] = _Kept()
+        self._names: Kept[tuple[str, ...]] = Kept()
+        self._figures: Kept[DrawnFigure] = Kept()
+        self._curves: Kept[Curve] = Kept()
 
     def names(self, lines: Sequence[SessionLine]) -> tuple[str, ...]:
         """The figures that these sessions of one paradigm have."""
-        return self._names.made(_states(lines), lambda: figures_of.prospects(spanlab.read_responses(self._folders(lines)), lines[0].paradigm).figures)
+        return self._names.made(states(lines), lambda: figures_of.prospects(spanlab.read_responses(self._folders(lines)), lines[0].paradigm).figures)
 
     def curve(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
         """A figure of these sessions of one paradigm."""
-        return self._curves.made((name, theme, *_states(lines)), lambda: self._drawn(name, lines, theme))
+        return self._curves.made((name, theme, *states(lines)), lambda: self._drawn(name, lines, theme))
 
     def _drawn(self, name: str, lines: Sequence[SessionLine], theme: Theme) -> Curve:
         try:
-            paradigm = lines[0].paradigm
-            figure = spanlab.figure(name, self._folders(lines), paradigm=paradigm)
-            agents = frozenset(self._items(lines)["agent"].astype(str))
-            drawn = draw(with_links(figure.spec, figure.table, agents), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme))
-            return Curve(name, figure.title, figure.caption, addressed(drawn, paradigm), tuple(figure.notes))
+            figure = self.figure((name, lines[0].paradigm), lines)
+            drawn = draw(with_links(figure), figure.agents, Sheet(width_mm=_WIDTH_MM, theme=theme))
+            return Curve(name, figure.title, figure.caption, addressed(drawn, lines[0].paradigm, name), tuple(figure.notes))
         except SpanLabError as error:
             return Curve(name, name, "", "", (str(error),))
 
-    def trials(self, lines: Sequence[SessionLine], agent: str, conditions: Mapping[str, Any]) -> tuple[dict[str, Any], list[PointTrial]]:
-        """The trials of these sessions of one paradigm behind a point, and the conditions that select them."""
-        items = self._items(lines)
-        return narrowing(items, conditions), [*trials_of(items, agent, conditions)]
+    def figure(self, named: Sequence[str], lines: Sequence[SessionLine]) -> DrawnFigure:
+        """A figure of some sessions.
 
-    def _items(self, lines: Sequence[SessionLine]) -> pd.DataFrame:
-        return load(self._folders(lines)).scored.parts[lines[0].paradigm].items
+        Parameters
+        ----------
+        named : its name, its paradigm, and options of ``spanlab figure``, each with its value
+        """
+        name, paradigm, *options = named
+        asked = dict(zip(options[::2], options[1::2], strict=True))
+        along, by, value = (asked.get(option, "") for option in ("--along", "--by", "--value"))
+        return self._figures.made(
+            (*named, *states(lines)), lambda: spanlab.figure(name, self._folders(lines), paradigm=paradigm, along=along, by=by, value=value)
+        )
+
+    def answers(self, named: Sequence[str], lines: Sequence[SessionLine], mark: Mapping[str, Any]) -> MarkAnswers | None:
+        """The answers behind a mark of a figure of some sessions; None where it has no such mark, or there is no such figure."""
+        try:
+            return answers_behind(self.figure(named, lines), mark)
+        except SpanLabError:
+            return None
 
     def _folders(self, lines: Sequence[SessionLine]) -> list[Path]:
         return [self._data / line.path for line in lines]
 
 
-class _Kept(Generic[Made]):
+class Kept(Generic[Made]):
     """What was made last, by what it was made from. One thing is made at a time: drawing takes a whole processor."""
 
     def __init__(self) -> None:
@@ -103,5 +112,6 @@ class _Kept(Generic[Made]):
             return self._things[key]
 
 
-def _states(lines: Sequence[SessionLine]) -> tuple[str, ...]:
+def states(lines: Sequence[SessionLine]) -> tuple[str, ...]:
+    """By which it is seen that any of some sessions has changed."""
     return tuple(f"{line.path} {line.state}" for line in lines)

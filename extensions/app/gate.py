@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import secrets
 from urllib.parse import urlsplit
 
@@ -13,8 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 SAFE = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; "
-        "form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -22,7 +23,7 @@ SAFE = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
 }
-_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_HERE = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}")
 
 
 class Gate:
@@ -59,7 +60,7 @@ class Gate:
     def _answer(self, request: Request) -> Response | None:
         """What is answered in the app's place; None for whoever may come in."""
         host = request.headers.get("host", "")
-        if (request.client is not None and not _loopback(request.client.host)) or host.rpartition(":")[0] not in _HOSTS:
+        if (request.client is not None and not _loopback(request.client.host)) or not _HERE.fullmatch(host):
             return PlainTextResponse("The app is for this computer alone.", 403)
         if request.url.path == "/" and "token" in request.query_params:
             if not self._known(request.query_params["token"]):

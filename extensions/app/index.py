@@ -123,7 +123,18 @@ def _folders(data: Path, known: Set[str]) -> Iterator[str]:
         if "session.json" in names and path:
             yield path
         elif depth < _DEPTH:
-            waiting += [(f"{path}/{name}" if path else name, depth + 1) for name, folder in names.items() if folder and not name.startswith(".")]
+            waiting += [
+                (f"{path}/{name}" if path else name, depth + 1) for name, folder in names.items() if folder and _is_text(name) and not name.startswith(".")
+            ]
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written in a page and in an address; some systems allow others."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _state(folder: str) -> str:

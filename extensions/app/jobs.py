@@ -32,7 +32,7 @@ class Job:
     ----------
     name : of its folder
     arguments : of ``spanlab``
-    paradigm : it is about
+    paradigm : it is about; empty for a report
     started : when (UTC, ISO 8601)
     state : whether it runs, or how it ended
     printed : the end of what it printed
@@ -46,6 +46,11 @@ class Job:
     state: State
     printed: str
     address: str = ""
+
+    @property
+    def report(self) -> str:
+        """The name of the report that it makes; empty for other commands."""
+        return Path(self.arguments[-1]).name if self.arguments[:1] == ("compare",) else ""
 
     @property
     def command(self) -> str:
@@ -89,9 +94,12 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """All jobs, the newest first."""
+        jobs: list[Job] = []
         with suppress(OSError):
-            return [self.job(name) for name in sorted(os.listdir(self._folder), reverse=True) if (self._folder / name / JOB).exists()]
-        return []
+            for name in sorted(os.listdir(self._folder), reverse=True):
+                with suppress(OSError, ValueError, KeyError, TypeError):  # what is damaged is no job
+                    jobs.append(self.job(name))
+        return jobs
 
     def job(self, name: str) -> Job:
         """The job of a folder."""
@@ -105,7 +113,9 @@ class Jobs:
     def stop(self, name: str) -> None:
         """End a job as Ctrl-C does: what is finished is kept."""
         about: dict[str, Any] = json.loads((self._folder / name / JOB).read_text(encoding="utf-8"))
-        if self._state(self._folder / name, about) == "runs":
+        if "process" not in about:  # the app was killed before it began
+            write_json(self._folder / name / ENDED, {"code": -signal.SIGINT})
+        elif self._state(self._folder / name, about) == "runs":
             with suppress(ProcessLookupError):
                 os.killpg(about["process"], signal.SIGINT)
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,6 +33,8 @@ from .curves import Curves, Theme
 from .gate import SAFE, Gate
 from .index import SessionIndex, SessionLine
 from .jobs import Job, Jobs, command_of
+from .points import MarkAnswers, trials_of
+from .reports import KINDS, SANDBOX, Report, Reports
 
 #: sessions on a page of the list, and on the first page
 _ON_PAGE, _NEWEST = 100, 8
@@ -51,8 +53,10 @@ class AppPages:
     def __init__(self, data: Path, language: str) -> None:
         self.data, self.language = data, language
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
+        self.reports = Reports(data, self.jobs, self.curves)
         self.catalogue = catalogue.Catalogue(data / ".app" / "networks.json")
-        self._texts = {key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")}
+        self._texts: dict[str, Any] = {key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")}
+        self._texts["library"] = frozenset(spanlab.list_paradigms())
         self._files = _files()
         self._environment = jinja2.Environment(
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_template)
@@ -72,6 +76,12 @@ class AppPages:
             Route("/paradigms/{name}/points", self.points),
             Route("/sessions", self.sessions),
             Route("/sessions/{path:path}/trials/{key}", self.trial),
+            Route("/reports", self.all_reports),
+            Route("/reports/{name}", self.report),
+            Route("/reports/{name}/page", self.report_page),
+            Route("/reports/{name}/state", self.report_state),
+            Route("/reports/{name}/points", self.report_points),
+            Route("/reports/{name}/files/{path:path}", self.report_file),
             Route("/page/{file}", self.file),
             Route("/jobs/estimate", self.estimate, methods=["POST"]),
             Route("/jobs/{kind}", self.start, methods=["POST"]),
@@ -106,15 +116,12 @@ class AppPages:
     async def sessions(self, request: Request) -> Response:
         """Everything recorded."""
         lines = await run_in_threadpool(self.index.lines)
-        wanted = request.query_params.get("search", "").strip()
-        if wanted:
-            words = wanted.casefold().split()
-            lines = [line for line in lines if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)]
+        wanted, paradigm = request.query_params.get("search", "").strip(), request.query_params.get("paradigm", "")
+        lines = _searched(lines, wanted, paradigm)
         pages = max(1, -(-len(lines) // _ON_PAGE))
         number = min(pages, max(1, int(text))) if (text := request.query_params.get("page", "1")).isdigit() else 1
-        return self._page(
-            "sessions.html", lines=lines[(number - 1) * _ON_PAGE : number * _ON_PAGE], count=len(lines), number=number, pages=pages, wanted=wanted
-        )
+        shown = lines[(number - 1) * _ON_PAGE : number * _ON_PAGE]
+        return self._page("sessions.html", lines=shown, count=len(lines), number=number, pages=pages, wanted=wanted, paradigm=paradigm)
 
     async def trial(self, request: Request) -> Response:
         """One trial, side by side."""
@@ -125,6 +132,49 @@ class AppPages:
             raise MissingError
         looked = await run_in_threadpool(shown.look_at, self.data, path, key, _with_its_trials(line, lines), line.who)
         return self._page("trial.html", trial=looked, path=path)
+
+    async def all_reports(self, request: Request) -> Response:
+        """The reports that were made."""
+        return self._page("reports.html", reports=await run_in_threadpool(self.reports.all))
+
+    async def report(self, request: Request) -> Response:
+        """A report, as it was made; or how far it is."""
+        report = await self._report(request)
+        lines = await run_in_threadpool(self.index.lines)
+        return self._page("report.html", report=report, changed=report.changed(lines))
+
+    async def report_points(self, request: Request) -> Response:
+        """The trials behind a mark of a report."""
+        report, asked = await self._report(request), request.query_params
+        everything = await run_in_threadpool(self.index.lines)
+        lines = [line for line in everything if line.path in report.sessions]
+        number = int(text) if (text := asked.get("mark", "")).isdigit() else -1
+        answers = await run_in_threadpool(self.reports.answers, report, lines, asked.get("figure", ""), number) if lines and number >= 0 else None
+        source = {"address": f"/reports/{report.name}#{quote(asked.get('figure', ''))}", "title": "", "changed": report.changed(everything)}
+        return await self._points(answers, lines, source)
+
+    async def _report(self, request: Request) -> Report:
+        """The report of an address."""
+        report = await run_in_threadpool(self.reports.report, str(request.path_params["name"]))
+        if report is None:
+            raise MissingError
+        return report
+
+    async def _points(self, answers: MarkAnswers | None, lines: Sequence[SessionLine], source: Mapping[str, Any]) -> Response:
+        """The trials of some answers.
+
+        Parameters
+        ----------
+        lines : sessions that they may be of
+        source : address and title of the page of the figure, and whether its sessions have changed since it was drawn
+        """
+        if answers is None:
+            raise MissingError
+        trials = await run_in_threadpool(trials_of, answers.answers)
+        names = [line.session for line in lines]
+        paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
+        agents = sorted(set(answers.answers["agent"].astype(str)))
+        return self._page("points.html", source=source, agents=agents, conditions=answers.conditions, trials=trials, paths=paths)
 
     # -- parts of pages ----------------------------------------------------------------------------------------------------------------------------------
 
@@ -172,16 +222,34 @@ class AppPages:
 
     async def points(self, request: Request) -> Response:
         """The trials behind a point of a figure."""
-        asked = dict(request.query_params)
-        agent = asked.pop("agent", "")
+        asked = request.query_params
         lines = [line for line in await run_in_threadpool(self.index.of_paradigm, _known(request)) if line.done]
-        conditions = {name: json.loads(level) for name, level in asked.items()}
-        narrowed, trials = await run_in_threadpool(self.curves.trials, lines, agent, conditions) if lines else ({}, [])
-        if not trials:
+        mark = json.loads(asked.get("mark", "{}"))
+        if not lines or not isinstance(mark, dict):
             raise MissingError
-        names = [line.session for line in lines]
-        paths = {line.session: line.path for line in lines if names.count(line.session) == 1}
-        return self._page("points.html", paradigm=lines[0].paradigm, title=lines[0].title, agent=agent, conditions=narrowed, trials=trials, paths=paths)
+        answers = await run_in_threadpool(self.curves.answers, (asked.get("figure", ""), lines[0].paradigm), lines, mark)
+        return await self._points(answers, lines, {"address": f"/paradigms/{quote(lines[0].paradigm)}", "title": lines[0].title, "changed": False})
+
+    async def report_page(self, request: Request) -> Response:
+        """The page of a report, which runs in a sandbox."""
+        report = await self._report(request)
+        if not (page := await run_in_threadpool(self.reports.page, report.name)):
+            raise MissingError
+        return HTMLResponse(page, headers={"content-security-policy": SANDBOX})
+
+    async def report_state(self, request: Request) -> Response:
+        """How far a report is."""
+        report = await self._report(request)
+        return JSONResponse({"state": report.job.state, "printed": report.job.printed})
+
+    async def report_file(self, request: Request) -> Response:
+        """A figure, a table or a conversation of a report."""
+        report = await self._report(request)
+        try:
+            content, ending = await run_in_threadpool(self.reports.file, report.name, str(request.path_params["path"]))
+        except OSError:
+            raise MissingError from None
+        return Response(content, media_type=KINDS[ending], headers={"content-security-policy": SANDBOX})
 
     async def file(self, request: Request) -> Response:
         """Styles, scripts and letters."""
@@ -202,6 +270,8 @@ class AppPages:
     async def start(self, request: Request) -> Response:
         """Start a command."""
         kind, asked = str(request.path_params["kind"]), await _asked(request)
+        if kind == "compare":
+            return await self._compare(asked)
         if asked.get("paradigm") not in spanlab.list_paradigms():
             raise SpanLabError("there is no such paradigm")
         lines = await run_in_threadpool(self.index.lines)
@@ -218,6 +288,17 @@ class AppPages:
             return JSONResponse({"command": command_of(arguments)})
         job = await run_in_threadpool(self.jobs.start, arguments, asked["paradigm"], address)
         return JSONResponse({"name": job.name, "command": job.command, "address": job.address})
+
+    async def _compare(self, asked: Mapping[str, Any]) -> Response:
+        """Make a report of the chosen sessions, or of all that were searched for."""
+        lines = await run_in_threadpool(self.index.lines)
+        wanted = set(asked.get("sessions") or ())
+        chosen = [line for line in lines if line.path in wanted] if wanted else _searched(lines, str(asked.get("search", "")), str(asked.get("in", "")))
+        arguments = self.reports.arguments(chosen, lines)
+        if asked.get("only_command"):
+            return JSONResponse({"command": command_of(arguments)})
+        job = await run_in_threadpool(self.reports.start, arguments, chosen)
+        return JSONResponse({"name": job.name, "command": job.command, "report": job.report})
 
     async def stop(self, request: Request) -> Response:
         """End what was started, as Ctrl-C does."""
@@ -255,6 +336,16 @@ def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tu
         if one.paradigm == line.paradigm and (one.session in names or one.like in names or (line.seed is not None and one.seed == line.seed))
     ]
     return [(one.path, one.who) for one in same]
+
+
+def _searched(lines: Sequence[SessionLine], words: str, paradigm: str) -> list[SessionLine]:
+    """The sessions that have all of some words, of one paradigm if it is named."""
+    return [
+        line
+        for line in lines
+        if (not paradigm or line.paradigm == paradigm)
+        and all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words.casefold().split())
+    ]
 
 
 async def _listens(address: str) -> bool:
@@ -298,10 +389,10 @@ async def _asked(request: Request) -> dict[str, Any]:
     SpanLabError
         when it is no JSON object.
     """
-    try:
-        asked = json.loads(await request.body())
-    except ValueError:
-        asked = None
+    asked = None
+    if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":  # which no form of a page can send
+        with suppress(ValueError):
+            asked = json.loads(await request.body())
     if not isinstance(asked, dict):
         raise SpanLabError("a page of the app asks in JSON")
     return asked

@@ -109,7 +109,7 @@ function player(paradigm) {
 function asked(form, paradigm) {
   const values = new FormData(form);
   const chat = String(values.get("chat") || "").trim();
-  return { ...Object.fromEntries(values), agents: [...values.getAll("agents"), ...(chat ? [chat] : [])], paradigm };
+  return { ...Object.fromEntries(values), agents: [...values.getAll("agents"), ...(chat ? [chat] : [])], sessions: values.getAll("sessions"), paradigm };
 }
 
 /** Forms that start commands. @param {string} paradigm @param {() => void} look */
@@ -134,6 +134,12 @@ function starting(paradigm, look) {
       button.disabled = true;
       try {
         const said = await send(`/jobs/${button.dataset.kind}`, asked(form, paradigm));
+        if (said.report) {
+          const address = `/reports/${encodeURIComponent(said.report)}`;
+          if (location.pathname === address) location.reload();
+          else location.href = address;
+          return;
+        }
         if (command) command.textContent = said.command;
         tell(null);
         look();
@@ -143,6 +149,10 @@ function starting(paradigm, look) {
       button.disabled = false;
     });
   }
+}
+
+/** What machines are going to take. @param {string} paradigm */
+function estimating(paradigm) {
   const form = part("#replay", HTMLFormElement), said = part("#said", HTMLElement);
   part("#estimate", HTMLButtonElement).addEventListener("click", async () => {
     said.replaceChildren(item("…"));
@@ -266,7 +276,7 @@ function watching(paradigm) {
           figures.replaceChildren(...now.figures.map((/** @type {string} */ name) => new Option(name.replaceAll("_", " "), name)));
           if (now.figures.includes(chosen)) figures.value = chosen;
         }
-        part("#figures-row", HTMLElement).hidden = !now.figures.length;
+        for (const name of ["#figures-row", "#compare-link"]) part(name, HTMLElement).hidden = !now.figures.length;
         drawFigure();
       }
     } finally {
@@ -281,9 +291,47 @@ function watching(paradigm) {
   return () => void look();
 }
 
+/** A report that is being made, or the one that is made, in its frame. @param {HTMLElement} report @param {string} name */
+function reporting(report, name) {
+  const address = `/reports/${encodeURIComponent(name)}`;
+  if (report.dataset.state === "runs") {
+    const printed = part("#printed", HTMLElement), stop = part("#stop", HTMLButtonElement);
+    stop.addEventListener("click", () => void send(`/jobs/${stop.dataset.job}/stop`, {}));
+    setInterval(async () => {
+      const answer = await fetch(`${address}/state`);
+      if (!answer.ok) return;
+      const now = await answer.json();
+      printed.textContent = now.printed;
+      if (now.state !== "runs") location.reload();
+    }, 1000);
+    return;
+  }
+  const frame = document.querySelector("#inside");
+  if (!(frame instanceof HTMLIFrameElement)) return;
+  frame.src = `${address}/page${location.hash}`;
+  // What the report says comes from a sandbox: it may name one of its marks or files, and nothing else.
+  addEventListener("message", (event) => {
+    if (event.source !== frame.contentWindow) return;
+    const said = /** @type {{figure?: unknown, mark?: unknown, file?: unknown}} */ (event.data ?? {});
+    if (typeof said.figure === "string" && Number.isInteger(said.mark)) {
+      history.replaceState(null, "", `#${encodeURIComponent(said.figure)}`); // to come back to this figure
+      location.href = `${address}/points?${new URLSearchParams({ figure: said.figure, mark: String(said.mark) })}`;
+    } else if (typeof said.file === "string") {
+      open(`${address}/files/${said.file.split("/").map((part) => encodeURIComponent(decodeURIComponent(part))).join("/")}`, "_blank", "noopener");
+    }
+  });
+}
+
 if (document.querySelector("#filters")) filterWall();
 const paradigm = document.querySelector("#paradigm");
 if (paradigm instanceof HTMLElement && paradigm.dataset.name) {
   player(paradigm.dataset.name);
   starting(paradigm.dataset.name, watching(paradigm.dataset.name));
+  estimating(paradigm.dataset.name);
+}
+if (document.querySelector("#compare")) starting("", () => {});
+const report = document.querySelector("#report");
+if (report instanceof HTMLElement && report.dataset.name) {
+  starting("", () => {});
+  reporting(report, report.dataset.name);
 }

@@ -210,7 +210,8 @@ def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(cl
     seen = set()
     for address, label in mine:
         asked = dict(parse_qsl(urlsplit(address).query))
-        length, position = int(asked["list_length"]), int(asked["serial_position"])
+        mark = json.loads(asked["mark"])
+        length, position = int(mark["panel"].partition(" ")[0]), mark["at"]
         seen.add((length, position))
         rows = answers[(answers["list_length"] == length) & (answers["serial_position"] == position)]
         page = client.get(address).text
@@ -218,8 +219,9 @@ def test_every_point_of_a_figure_leads_to_the_trials_that_it_is_computed_from(cl
         assert page.count('class="mark right"') == int(rows["correct"].sum())
         assert f"{100 * rows['correct'].mean():.6f}%" in label, "the point is the share of these answers"
     assert len(seen) == 8
-    assert client.get("/paradigms/vsr/points?agent=nobody").status_code == 404
-    assert client.get("/paradigms/vsr/points?agent=nobody&list_length=[").status_code in (404, 422)
+    for asked in ({}, {"mark": "{}"}, {"mark": '{"role":"curve","agent":"nobody","panel":"3 items","at":1}'}, {"mark": "["}, {"mark": "[1]"}):
+        for figure in ("serial_position", "none", ""):
+            assert client.get("/paradigms/vsr/points", params={"figure": figure, **asked}).status_code in (404, 422)
 
 
 @pytest.mark.slow

@@ -89,12 +89,89 @@ def test_a_point_is_opened_with_the_mouse_and_with_the_keyboard(tmp_path: Path, 
                 push(tab, "#figure svg a path")
             else:
                 tab.evaluate("document.querySelector('#figure svg a').focus()")
-                tab.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
+                enter(tab)
             tab.until("location.pathname.endsWith('/points') && document.querySelectorAll('tbody a').length > 0", 60)
             assert faults(tab, axe) == []
             push(tab, "tbody a")
             tab.until("!!document.querySelector('.strip img')", 60)
         assert tab.complaints == []
+
+
+def inside(tab: Tab, script: str) -> Any:
+    """The value of a script in the frame of a report, which has a world of its own there."""
+    frame = tab.ask("Page.getFrameTree")["frameTree"]["childFrames"][0]["frame"]["id"]
+    world = tab.ask("Page.createIsolatedWorld", frameId=frame, worldName="test")["executionContextId"]
+    said = tab.ask("Runtime.evaluate", expression=script, contextId=world, returnByValue=True, awaitPromise=True)
+    assert "exceptionDetails" not in said, said
+    return said["result"].get("value")
+
+
+def until_inside(tab: Tab, script: str, seconds: float = 120) -> None:
+    """Wait until something holds in the frame of a report."""
+    end = time.monotonic() + seconds
+    while not inside(tab, script):
+        assert time.monotonic() < end, script
+        time.sleep(0.2)
+
+
+MARK = "#vsr_serial_position path[role=link]"
+#: rules that look at a frame as if it were a whole page; the report's own page is checked with its own tests
+OF_FRAMES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}, "resultTypes": ["violations"]}
+
+
+def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(tmp_path: Path, axe: str) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(GOLDEN / CHAT, data / CHAT)
+    spanlab.replay("vsr", agent="capacity:3", trials=8, levels={"list_length": [3, 5]}, seed=4, data=data, say=lambda _: None)
+    with chromium(tmp_path / "profile") as browser, the_app(data, "--language", "de") as link, browser.tab() as tab:
+        tab.open(link)
+        tab.until("!!document.querySelector('.job')")
+        base = link.partition("/?")[0]
+        tab.open(base + "/sessions")
+        tab.until("document.querySelector('#compare code')?.textContent.startsWith('spanlab compare')", 60)
+        tab.evaluate("document.querySelector('#compare .main').focus()")
+        enter(tab)
+        tab.until("!!document.querySelector('#inside')", 240)
+        tab.until("document.querySelector('#report code').textContent.startsWith('spanlab compare')")
+        for width, height in ((1280, 900), (390, 800)):
+            tab.screen(width, height)
+            for scheme in ("light", "dark"):
+                tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                for address, shown in {"/reports": "!!document.querySelector('tbody a')", "/reports/all": "!!document.querySelector('#inside')"}.items():
+                    tab.open(base + address)
+                    tab.until(shown, 60)
+                    assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
+                    assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+                until_inside(tab, f"!!document.querySelector('{MARK}')")
+                inside(tab, f"(() => {{ {axe}; globalThis.axe = axe; return true; }})()")
+                found = json.loads(inside(tab, f"axe.run(document, {json.dumps(OF_FRAMES)}).then((result) => JSON.stringify(result.violations))"))
+                assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
+        tab.screen(1280, 900)
+        for hand in ("mouse", "keyboard"):
+            tab.open(base + "/reports/all#vsr_serial_position")
+            until_inside(tab, f"!!document.querySelector('{MARK}')")
+            inside(tab, f"document.querySelector('{MARK}').scrollIntoView({{block: 'center'}})")
+            if hand == "mouse":
+                tab.evaluate("document.querySelector('#inside').scrollIntoView({block: 'start'})")
+                time.sleep(1)
+                inside(tab, f"document.querySelector('{MARK}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
+                outer = tab.evaluate("(() => { const box = document.querySelector('#inside').getBoundingClientRect(); return [box.x, box.y]; })()")
+                box = f"document.querySelector('{MARK}').getBoundingClientRect()"
+                mine = inside(tab, f"(() => {{ const box = {box}; return [box.x + box.width / 2, box.y + box.height / 2]; }})()")
+                tab.click(outer[0] + mine[0], outer[1] + mine[1])
+            else:
+                inside(tab, f"document.querySelector('{MARK}').focus()")
+                enter(tab)
+            tab.until("location.pathname === '/reports/all/points' && document.querySelectorAll('tbody a').length > 0", 60)
+            assert faults(tab, axe) == []
+            tab.evaluate("history.back()")
+            tab.until("location.hash === '#vsr_serial_position'", 60)
+        assert tab.complaints == []
+
+
+def enter(tab: Tab) -> None:
+    """Press the Enter key."""
+    tab.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
 
 
 def elements(tab: Tab, selector: str) -> set[str]:

@@ -17,7 +17,7 @@ from spanlab.agents.network.models import empty
 from spanlab.agents.network.sweeps import read_sweep
 from spanlab.analysis import figure_named
 from spanlab.analysis.data import Data, load
-from spanlab.analysis.figures import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, PaperFigure, Wish, describe_kept, draw, numbered, paper_figure
+from spanlab.analysis.figures import NUMBERS, OTHERS, PAPER_FIGURES, UNITS, PaperFigure, Wish, draw, numbered, paper_figure
 from spanlab.analysis.model_vs_human import published_scores, scores
 from spanlab.core import SpanLabError
 from spanlab.paradigms import load_paradigm
@@ -289,7 +289,7 @@ def _models(sessions: Sequence[Path]) -> dict[str, str]:
 
 
 def behaviour(figure: PaperFigure, data: Data | None, absent: Sequence[str]) -> Entry:
-    kept = f" ({describe_kept(figure)})" if figure.keeps else ""
+    kept = f" ({figure.kept})" if figure.keeps else ""
     title = f"{_called(figure.name)}: {figure.paradigm}, {figure.title}{kept}"
     if data is None or not any(figure.paradigm in (name, data.human.get(name)) for name in data.titles):
         why = "; ".join(one.rstrip(".") for one in absent if f" {figure.paradigm}:" in f" {one}") or f"no available agent takes {figure.paradigm}"

@@ -1,0 +1,48 @@
+"use strict";
+// Inside a report, which runs in a sandbox: its marks and its files are opened by the page around it.
+(() => {
+  const tell = (said) => parent.postMessage(said, "*");
+  const itemOf = (shape) => {
+    const item = shape.__data__;
+    return item?.datum?.mark !== undefined && ["symbol", "rect"].includes(item.mark?.marktype) ? item : null;
+  };
+  const choose = (shape) => {
+    const item = itemOf(shape), chart = shape.closest(".chart");
+    if (item && chart) tell({ figure: chart.dataset.figure, mark: item.datum.mark });
+    return !!item;
+  };
+  // A mark that somebody has trials behind is a link, for mouse and keyboard alike.
+  function link(chart) {
+    let count = 0;
+    for (const shape of chart.querySelectorAll("path")) {
+      const linked = !!itemOf(shape);
+      count += Number(linked);
+      if (linked === shape.hasAttribute("tabindex")) continue;
+      if (linked) {
+        shape.setAttribute("tabindex", "0");
+        shape.setAttribute("role", "link");
+        shape.style.cursor = "pointer";
+      } else {
+        shape.removeAttribute("tabindex");
+        shape.setAttribute("role", "graphics-symbol");
+        shape.style.cursor = "";
+      }
+    }
+    if (count) chart.setAttribute("role", "group"); // a picture would hide its links
+  }
+  for (const chart of document.querySelectorAll(".chart")) {
+    new MutationObserver(() => link(chart)).observe(chart, { childList: true, subtree: true, attributeFilter: ["aria-label"] });
+    link(chart);
+    chart.addEventListener("click", (event) => { choose(event.target); });
+    chart.addEventListener("keydown", (event) => { if (event.key === "Enter" && choose(event.target)) event.preventDefault(); });
+  }
+  document.addEventListener("click", (event) => {
+    const address = event.target.closest?.("a[href]")?.getAttribute("href");
+    if (!address || address.startsWith("#")) return;
+    event.preventDefault();
+    tell({ file: address });
+  });
+  const style = document.createElement("style");
+  style.textContent = ".chart path[role=link]:is(:hover, :focus-visible) { stroke: var(--ink); stroke-width: 5px; paint-order: stroke; outline: none; }";
+  document.head.append(style);
+})();

@@ -1,0 +1,164 @@
+"""Reports of chosen sessions, made by ``spanlab compare``: the page as it was written, with marks that say which trials are behind them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from spanlab.core import SpanLabError, write_json
+
+from .curves import Curves
+from .index import SessionLine
+from .jobs import Job, Jobs
+from .points import MarkAnswers, mark_of
+
+#: Which sessions were chosen, and in which state they were.
+_CHOSEN = "chosen.json"
+_NAME = re.compile(r"all|[0-9a-f]{16}")
+_FIGURES = re.compile(r'(<script type="application/json" id="figures">)(.*?)(</script>)', re.S)
+#: What a report may link to in its folder.
+_FILE = re.compile(r"(?:figures|tables|conversations)/[\w.,@+=-]+\.(svg|pdf|csv|html)")
+KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8", "html": "text/html; charset=utf-8"}
+#: A report runs in a sandbox: it has scripts of its own, but is no page of the app, and can neither ask it for anything nor send anything anywhere.
+SANDBOX = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Parameters
+    ----------
+    name : of its folder
+    sessions : paths of those that were chosen, with their states when it was begun
+    job : that made it last
+    """
+
+    name: str
+    sessions: Mapping[str, str]
+    job: Job
+
+    def changed(self, lines: Sequence[SessionLine]) -> bool:
+        """Whether a session has gone on, or is gone, since the report was begun."""
+        return dict(self.sessions) != {line.path: line.state for line in lines if line.path in self.sessions}
+
+
+class Reports:
+    """The reports of a data folder.
+
+    Parameters
+    ----------
+    data : the folder; reports are in ``.app/reports`` below it, and can be made again
+    """
+
+    def __init__(self, data: Path, jobs: Jobs, curves: Curves) -> None:
+        self._data, self._jobs, self._curves = data, jobs, curves
+        self._folder = data / ".app" / "reports"
+
+    def arguments(self, chosen: Sequence[SessionLine], lines: Sequence[SessionLine]) -> list[str]:
+        """The arguments of ``spanlab compare``: the same sessions have the same report.
+
+        Raises
+        ------
+        SpanLabError
+            when no session is chosen, or none has a finished trial.
+        """
+        if not any(line.done for line in chosen):
+            raise SpanLabError("choose sessions with finished trials")
+        everything = len(chosen) == len(lines)
+        name = "all" if everything else hashlib.sha256("\n".join(sorted(line.path for line in chosen)).encode()).hexdigest()[:16]
+        return ["compare", *([str(self._data)] if everything else [str(self._data / line.path) for line in chosen]), "-o", str(self._folder / name)]
+
+    def start(self, arguments: Sequence[str], chosen: Sequence[SessionLine]) -> Job:
+        """Make a report, unless it is being made."""
+        name = Path(arguments[-1]).name
+        if (report := self.report(name)) is not None and report.job.state == "runs":
+            return report.job
+        (self._folder / name).mkdir(parents=True, exist_ok=True)
+        write_json(self._folder / name / _CHOSEN, {"sessions": {line.path: line.state for line in chosen}})
+        return self._jobs.start(arguments, "")
+
+    def all(self) -> list[Report]:
+        """All reports, the newest first."""
+        reports: dict[str, Report] = {}
+        for job in self._jobs.all():
+            if _NAME.fullmatch(job.report) and job.report not in reports:
+                with suppress(OSError, ValueError, KeyError, AttributeError):
+                    chosen = json.loads((self._folder / job.report / _CHOSEN).read_text(encoding="utf-8"))["sessions"]
+                    reports[job.report] = Report(job.report, dict(chosen.items()), job)
+        return [*reports.values()]
+
+    def report(self, name: str) -> Report | None:
+        """The report of a name; None where there is none."""
+        return next((report for report in self.all() if report.name == name), None)
+
+    def page(self, name: str) -> str:
+        """The page of a report that is made, with marks that say which trials are behind them; empty where there is none."""
+        file = self._folder / name / "report.html"
+        try:
+            return _with_marks(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return ""
+
+    def file(self, name: str, path: str) -> tuple[bytes, str]:
+        """A file of a report, and its kind.
+
+        Raises
+        ------
+        OSError
+            when there is none, or it is none that reports have.
+        """
+        found = _FILE.fullmatch(path)
+        if found is None:
+            raise FileNotFoundError(path)
+        return (self._folder / name / path).read_bytes(), found[1]
+
+    def answers(self, report: Report, lines: Sequence[SessionLine], figure: str, number: int) -> MarkAnswers | None:
+        """The answers behind a mark of a report; None where it has no such mark.
+
+        Parameters
+        ----------
+        lines : the sessions of the report that are still there
+        figure, number : the mark's, among those of the page
+        """
+        try:
+            drawn = _figures_of((self._folder / report.name / "report.html").read_text(encoding="utf-8"))
+            mark = mark_of(drawn["specs"][figure]["data"]["values"][number])
+            return self._curves.answers(drawn["named"][figure], lines, mark)
+        except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+            return None
+
+
+def _figures_of(page: str) -> dict[str, Any]:
+    """What the page of a report draws."""
+    found = _FIGURES.search(page)
+    if found is None:
+        return {}
+    return json.loads(found[2])
+
+
+@lru_cache(maxsize=2)
+def _with_marks(page: str) -> str:
+    """A report whose marks have numbers where somebody in it has trials here, and which tells the page around it what was chosen."""
+    drawn = _figures_of(page)
+    answerers = set(drawn["answerers"])
+    for figure in drawn["named"]:
+        for number, row in enumerate(drawn["specs"][figure]["data"]["values"]):
+            if (mark := mark_of(row)) and ("agent" not in mark or {mark["agent"], mark.get("panel")} & answerers):
+                row["mark"] = number
+    numbered = json.dumps(drawn, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    script = (files("spanlab.extensions.app") / "page" / "inside.js").read_text("utf-8")
+    page = _FIGURES.sub(lambda found: found[1] + numbered + found[3], page, count=1)
+    whole, _, end = page.rpartition("</body>")
+    return f"{whole}<script>{script}</script></body>{end}"

@@ -1,0 +1,118 @@
+"""Takes pictures of the app's pages, as they are now, in Chromium.
+
+    python extensions/app/tests/pictures.py        the pictures of docs/app.md, in docs/images/app
+    python extensions/app/tests/pictures.py OUT    every page in both languages, at 1280 and 390 px, light and dark, to be looked at
+
+It makes sessions of simulated observers and of the network that ships, and a report of them, in a folder that goes when it ends.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+
+from PIL import Image
+
+import spanlab
+from spanlab.extensions.browser.participant.chromium import Tab, chromium
+
+ROOT = Path(__file__).resolve().parents[3]
+PICTURES = ROOT / "docs" / "images" / "app"
+CHAT = ROOT / "tests" / "golden" / "record" / "vsr-chat-scripted-s31"
+#: Of the palette of a picture of the documentation.
+COLOURS = 128
+#: Pages with what tells that they are drawn.
+PAGES = {
+    "home": ("/", "!!document.querySelector('table')"),
+    "paradigms": ("/paradigms", "[...document.querySelectorAll('.wall img')].slice(0, 6).every((picture) => picture.complete)"),
+    "paradigm": ("/paradigms/vsr", "document.querySelector('#figure svg a') && document.querySelector('#display').alt"),
+    "sessions": ("/sessions", "!!document.querySelector('table')"),
+    "reports": ("/reports", "!!document.querySelector('tbody a')"),
+    "report": ("/reports/all", "!!document.querySelector('#inside')"),
+    "point": ("", "!!document.querySelector('tbody a')"),
+    "trial": ("/sessions/{session}/trials/1", "!!document.querySelector('.strip img')"),
+}
+#: Those of the documentation: a full page, or what is seen of it at first.
+SHOWN = {"paradigm": True, "trial": True, "report": False}
+
+
+def sessions(data: Path) -> str:
+    """Sessions of the same trials by several machines; the path of the one that others repeat."""
+    first = spanlab.replay("vsr", agent="capacity:4", trials=48, levels={"list_length": [3, 5]}, seed=7, data=data, say=lambda _: None).folder
+    for agent in ("network:limited", "observer:sum"):
+        spanlab.replay(agent=agent, like=first, data=data, say=lambda _: None)
+    spanlab.replay("continuous_colour", agent="capacity:3", trials=60, seed=7, data=data, say=lambda _: None)
+    shutil.copytree(CHAT, data / CHAT.name)
+    return first.name
+
+
+@contextmanager
+def the_app(data: Path, language: str) -> Generator[str]:
+    """The link of an app that runs."""
+    command = [sys.executable, "-m", "spanlab", "app", "--data", str(data), "--port", "0", "--no-browser", "--language", language]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        link = re.search(r"http://\S+", process.stdout.readline())
+        assert link is not None
+        yield link[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def make_report(tab: Tab, base: str) -> str:
+    """Make a report of all sessions as somebody at the page does; the address of the trials of one of its points."""
+    tab.open(base + "/sessions")
+    tab.until("document.querySelector('#compare code')?.textContent.startsWith('spanlab')")
+    tab.evaluate("document.querySelector('#compare .main').click()")
+    tab.until("!!document.querySelector('#inside')", 300)
+    return f"{base}/reports/all/points?figure=vsr_serial_position&mark=0"
+
+
+def take(tab: Tab, file: Path, width: int, scheme: str, whole: bool) -> None:
+    """A picture of the page that is open."""
+    tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    tab.screen(width, 900)
+    time.sleep(2.5)  # figures in a frame are drawn one after the other
+    height = min(4000, int(tab.evaluate("document.documentElement.scrollHeight"))) if whole else 900
+    tab.screen(width, max(height, 900))
+    time.sleep(0.5)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    tab.screenshot(file)
+
+
+def main(out: Path | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        session = sessions(data)
+        languages = ("en",) if out is None else ("en", "de")
+        for language in languages:
+            with the_app(data, language) as link, chromium(Path(folder) / f"profile-{language}") as browser, browser.tab() as tab:
+                tab.open(link)
+                tab.until("!!document.querySelector('.job')")
+                base = link.partition("/?")[0]
+                point = make_report(tab, base)
+                wanted = [*product(SHOWN, (1280,), ("light",))] if out is None else [*product(PAGES, (1280, 390), ("light", "dark"))]
+                for name, width, scheme in wanted:
+                    address, drawn = PAGES[name]
+                    tab.open(base + address.format(session=session) if address else point)
+                    tab.until(drawn, 240)
+                    file = PICTURES / f"{name}.png" if out is None else out / f"{name}-{language}-{width}-{scheme}.png"
+                    take(tab, file, width, scheme, SHOWN.get(name, True))
+                    if out is None:
+                        Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS).save(file, optimize=True)
+                    print(file, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
