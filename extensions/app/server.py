@@ -17,6 +17,7 @@ import jinja2
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -75,7 +76,7 @@ class AppPages:
             Route("/paradigms/{name}/{figure}.svg", self.figure),
             Route("/paradigms/{name}/points", self.points),
             Route("/sessions", self.sessions),
-            Route("/sessions/{path:path}/trials/{key}", self.trial),
+            Route("/sessions/{path:folder}/trials/{key}", self.trial),
             Route("/reports", self.all_reports),
             Route("/reports/{name}", self.report),
             Route("/reports/{name}/page", self.report_page),
@@ -317,6 +318,15 @@ class AppPages:
 
     def _page(self, template: str, **values: Any) -> Response:
         return HTMLResponse(self._environment.get_template(template).render(app=self._texts, language=self.language, **values))
+
+
+class _Folder(PathConvertor):
+    """The path of a session: names of folders may have any sign, also the end of a line."""
+
+    regex = r"(?s:.+)"
+
+
+register_url_convertor("folder", _Folder())
 
 
 class MissingError(Exception):
