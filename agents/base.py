@@ -170,7 +170,7 @@ class Journal(Protocol):
         """Keep a reply; it is on the disk when this returns."""
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Note something that happened."""
+        """Note something that happened: a ``note``, or an event that a package declares (``{"event": "its name", ...}``)."""
 
 
 class Episode(ABC):
@@ -194,7 +194,10 @@ class Episode(ABC):
         """
 
     def attach(self, journal: Journal) -> None:
-        """Take the journal of the trial, before the first step: paid replies are written to it before they are used, and replayed from it after a kill."""
+        """Take the journal of the trial, before the first step.
+
+        Paid replies are written to it before they are used, and replayed from it after a kill. It also takes events of the agent.
+        """
 
     def shown(self) -> Sequence[Shown] | None:
         """Return how each display of the last step was really shown, completed in place until the next step; None where nothing is shown."""

@@ -139,6 +139,7 @@ PLUGIN = {
     "stimulus": "spanlab_example/gap_ring.py",
     "response": "spanlab_example/count.py",
     "agent": "spanlab_example/stubborn.py",
+    "event": "spanlab_example/guess.py",
     "cell": "spanlab_example/leaky.py",
     "effect": "spanlab_example/session_course.py",
     "format": "spanlab_example/lab_json.py",

@@ -263,7 +263,7 @@ class SharedData:
             if isinstance(answer, str) and answer != row.get("correct_answer") and session.hides_text(self.options, row.get("phase")):
                 shared["answer"] = OTHER
             if session.hides_text(self.options, row.get("phase")):
-                shared |= {name: OTHER for name, value in shared.items() if name.startswith("score_") and isinstance(value, str)}
+                shared |= {name: OTHER for name, value in shared.items() if name.startswith(("score_", "event_")) and isinstance(value, str)}
             yield shared
 
     def has(self, column: str) -> bool:
@@ -521,6 +521,9 @@ def _meaning(name: str, scored: Mapping[str, str] | None) -> tuple[str, str]:
     what, _, rest = name.partition("_")
     if scored is not None:
         return scored["meaning"], scored["unit"]
+    if what == "event":
+        holds = event_meaning(name)
+        return holds.meaning, holds.unit
     return (f"level of the factor {rest}" if what == "factor" else f"what the paradigm records as {rest}"), ""
 
 

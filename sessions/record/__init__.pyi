@@ -5,8 +5,13 @@ from .columns import response_rows as response_rows
 from .events import Event as Event
 from .events import Notes as Notes
 from .events import Score as Score
+from .events import OfTrial as OfTrial
 from .events import ShownDisplay as ShownDisplay
+from .further_events import event_meaning as event_meaning
+from .marking import CLOSED as CLOSED
 from .marking import Column as Column
+from .marking import Holds as Holds
+from .marking import InTable as InTable
 from .marking import fields_of as fields_of
 from .reader import FORMAT_VERSION as FORMAT_VERSION
 from .reader import PARTS as PARTS

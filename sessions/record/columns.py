@@ -5,7 +5,7 @@ Some columns say which displays had a time to last, and how they were shown.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from .events import AskedStep, Event, Notes, OwnColumns, Score, ShownDisplay, TrialStart
+from .further_events import OWN_EVENTS, event_cells
 from .marking import Cell, Holds, InTable, columns_of, fields_of
 from .session_files import finished_trials
 from .session_info import SessionInfo, in_browser
@@ -269,12 +270,13 @@ ORDER = (
 )
 
 #: The columns as their models declare them. Factors that are not among them follow as ``factor_<name>``, further values that a
-#: paradigm records as ``record_<name>``, and those that a kind of question adds to its scores as ``score_<name>`` (type ``json``).
+#: paradigm records as ``record_<name>``, those that a kind of question adds to its scores as ``score_<name>``, and those of events of
+#: other packages as ``event_<event>_<field>`` (type ``json``).
 COLUMNS, _SOURCES = columns_of((SessionInfo, TrialStart, AskedStep, OwnColumns, Score, Notes, ShownDisplay, TrialTiming), ORDER)
 _OF_SESSION, _OF_TRIAL, _OF_QUESTION, _, _OF_SCORE, _OF_NOTES, _OF_DISPLAY, _TIMING = _SOURCES
 
 #: how columns begin that are not declared here
-FURTHER = ("factor_", "record_", "score_")
+FURTHER = ("factor_", "record_", "score_", "event_")
 
 #: factors and recorded values that are columns by themselves
 OWN_COLUMNS = frozenset(OwnColumns.__annotations__)
@@ -289,11 +291,16 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[R
     of_session = _OF_SESSION.fill(session)
     heads: dict[str, tuple[TrialStart, Row]] = {}
     rows: dict[str, list[Row]] = {}
+    further: defaultdict[str, Row] = defaultdict(dict)
     for event in events:
         if event["event"] == "trial_start":
             if done.get(key := event["trial"]) == event["attempt"]:
                 heads[key], rows[key] = (event, {**of_session, **_OF_TRIAL.fill(event), **_named(event["levels"], "factor")}), []
-        elif event["event"] != "step" or (key := event["trial"]) not in heads or done.get(key) != event["attempt"]:
+        elif (key := event.get("trial", "")) not in heads or done.get(key) != event.get("attempt"):
+            continue
+        elif event["event"] not in OWN_EVENTS:
+            further[key] |= event_cells(event)
+        elif event["event"] != "step":
             continue
         elif "ask" in event:
             before = {**heads[key][1], **_of_question(event)}
@@ -305,6 +312,9 @@ def response_rows(session: Mapping[str, Any], events: Iterable[Event]) -> list[R
                 if row["ask"] == last:
                     row["feedback_shown"] = feedback
     ordered = sorted(rows, key=lambda key: (not heads[key][0]["practice"], heads[key][0]["block"], int(key.removeprefix("p"))))
+    for key, cells in further.items():
+        for row in rows[key]:
+            row.update(cells)
     return [row for key in ordered for row in rows[key]]
 
 

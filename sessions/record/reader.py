@@ -140,7 +140,7 @@ def _arrow_types() -> Mapping[str, Any]:
 
 
 def response_table(rows: Sequence[Mapping[str, Cell]]) -> ResponseTable:
-    """Rows as a table: the declared columns in order, then the further ones (``factor_``, ``record_``, ``score_``) by name.
+    """Rows as a table: the declared columns in order, then the further ones (``factor_``, ``record_``, ``score_``, ``event_``) by name.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails, SchemaValidator
 from ...core.errors import SpanLabError
 from ...core.json_values import as_object
 from .events import AskedStep, Event, Score, TrialStart
+from .further_events import FURTHER_EVENTS, tag_of
 from .marking import fields_of, inner_models
 from .quiz import quiz_of
 from .session_info import CompactPlan, PlanEntry, SessionInfo
@@ -113,6 +114,11 @@ def read_events(folder: str | Path) -> list[Event]:
             content: object = json.loads(line)
         except (ValueError, RecursionError):
             content = None
+        if tag := _tag(content):
+            try:
+                _model(tag)
+            except SpanLabError as error:
+                raise SpanLabError(f"{path}:{number}: {error}; install the package, or the newer spanlab, that has written it") from None
         damage = event_damage(content)
         if damage is not None:
             fault = fault or f"{path}:{number} is damaged{f' ({damage})' if content else ''}"
@@ -270,18 +276,31 @@ def event_damage(event: object) -> str | None:
     tag = _tag(event)
     if tag is None:
         return "it is not an event"
-    model = _by_tag().get(tag)
-    return f"this version of spanlab knows no event '{tag}'" if model is None else misfit(model, event)
+    try:
+        return misfit(_model(tag), event)
+    except SpanLabError as error:
+        return str(error)
+
+
+def _model(tag: str) -> type:
+    """The model of an event.
+
+    Raises
+    ------
+    SpanLabError
+        when neither SpanLab nor a package that is installed declares it.
+    """
+    if model := _own_models().get(tag):
+        return model
+    try:
+        return FURTHER_EVENTS.get(tag)
+    except SpanLabError as error:
+        raise error if error.__cause__ else SpanLabError(f"this version of spanlab knows no event '{tag}'") from None
 
 
 @cache
-def _by_tag() -> Mapping[str, type]:
-    return {_tag_of(model): model for model in get_args(Event)}
-
-
-def _tag_of(model: type) -> str:
-    (tag,) = next(get_args(field.type) for field in fields_of(model) if field.name == "event")
-    return _ASKED if model is AskedStep else str(tag)
+def _own_models() -> Mapping[str, type]:
+    return {_ASKED if model is AskedStep else tag_of(model): model for model in get_args(Event)}
 
 
 def _tag(event: object) -> str | None:

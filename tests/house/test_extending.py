@@ -1,6 +1,6 @@
-"""Ten changes that a stranger makes: seven from a package of their own, three in a copy of SpanLab.
+"""Eleven changes that a stranger makes: eight from a package of their own, three in a copy of SpanLab.
 
-A stimulus, a response kind, an agent, a network cell, an effect, a format and a command come from ``examples/plugin``: each is
+A stimulus, a response kind, an agent, an event with its column, a network cell, an effect, a format and a command come from ``examples/plugin``: each is
 as short as promised, works where the package is installed, and is shown in the documents. A column of the record is added
 by ``tests/sessions/test_column.py``, as the documents say. A provider and a language are added here to a copy of SpanLab, in
 which the tests that apply then run.
@@ -9,6 +9,7 @@ which the tests that apply then run.
 from __future__ import annotations
 
 import ast
+import csv
 import os
 import re
 import subprocess
@@ -32,13 +33,14 @@ FROM_A_PACKAGE = {
     "stimulus": "spanlab.stimuli",
     "response kind": "spanlab.responses",
     "agent": "spanlab.agents",
+    "event": "spanlab.events",
     "network cell": "spanlab.architectures",
     "effect": "spanlab.effects",
     "format": "spanlab.formats",
     "command": "spanlab.commands",
 }
 #: the most lines of code that each may have
-MOST = {"gap_ring": 30, "count": 40, "stubborn": 20, "leaky": 10, "session_course": 15, "lab_json": 40, "slowest": 20}
+MOST = {"gap_ring": 30, "count": 40, "stubborn": 20, "guess": 10, "leaky": 10, "session_course": 15, "lab_json": 40, "slowest": 20}
 
 
 def lines_of_code(path: Path) -> int:
@@ -129,6 +131,8 @@ def test_the_package_is_installed_and_does_what_the_page_says(tmp_path: Path) ->
     assert typed[0] == "pip install -e examples/plugin"
     said = [spanlab(tmp_path, *line.replace("examples/plugin", str(copied)).split()[1:]) for line in typed[1:]]
     assert "rings is fine" in said[0]
+    stubborn, ideal = (next(csv.reader((tmp_path / f"data/rings-{name}-s1/responses.csv").open(encoding="utf-8"))) for name in ("stubborn", "ideal"))
+    assert (stubborn[-1], stubborn[:-1]) == ("event_guess_chance", ideal), "the event of the package is a column where it happened"
     assert said[2].split() == ["data/rings-ideal-s1", "data/rings-stubborn-s1"]
     assert spanlab(tmp_path, "import", "lab-json", "trials.json", "-o", "imported") == "imported/vsr.jsonl: 3 trials\n"
     assert "lab-json" in spanlab(tmp_path, "formats")
@@ -144,7 +148,7 @@ def test_the_package_names_all_its_parts(rings: Path) -> None:
         STIMULI.get("gap_rings")
 
 
-def test_the_example_package_makes_seven_of_the_changes() -> None:
+def test_the_example_package_makes_eight_of_the_changes() -> None:
     project = tomllib.loads((ROOT / "examples" / "plugin" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(project["entry-points"]) == set(FROM_A_PACKAGE.values())
     page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -15,6 +15,13 @@ class Stubborn(Agent):
 class Repetition(Episode):
     def __init__(self, seed):
         self.seed = seed % 2**32
+        self.note = lambda event: None
+
+    def attach(self, journal):
+        self.note = journal.note
 
     async def step(self, percept, truth=None):
-        return None if percept.ask is None else Response(percept.ask.kind.guess(np.random.RandomState(self.seed)))
+        if percept.ask is None:
+            return None
+        self.note({"event": "guess", "chance": percept.ask.kind.chance()})
+        return Response(percept.ask.kind.guess(np.random.RandomState(self.seed)))

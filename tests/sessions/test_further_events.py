@@ -1,0 +1,123 @@
+"""Events that other packages declare: checked when they are written and read, and columns of the response table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import with_config
+from typing_extensions import TypedDict
+from written_anew import STORED
+
+from spanlab.core.errors import SpanLabError
+from spanlab.sessions.record import CLOSED, Holds, InTable, OfTrial, event_meaning, read_events, read_session, response_rows
+from spanlab.sessions.record.further_events import FURTHER_EVENTS, EventModels, event_columns
+from spanlab.sessions.record.reader import response_table
+from spanlab.sessions.record.session_files import event_damage
+from spanlab.sessions.record.writer import Recorder, TrialJournal
+
+SESSION = STORED / "vsr-ideal-s11"
+
+
+@with_config(CLOSED)
+class Blinks(OfTrial):
+    """eyes were closed"""
+
+    event: Literal["blinks"]
+    count: Annotated[int, Holds("number of blinks", measured=True), InTable()]
+    eye: Annotated[str | None, Holds("which eye"), InTable(missing="both", cell=str.upper)]
+    raw: Annotated[list[float], Holds("as the tracker tells it")]
+
+
+def blinks(trial: str, count: Any, **more: Any) -> dict[str, Any]:
+    return {"event": "blinks", "trial": trial, "attempt": 1, "count": count, "eye": None, "raw": [0.5], **more}
+
+
+@pytest.fixture
+def known() -> Iterator[None]:
+    FURTHER_EVENTS.add(Blinks)
+    event_columns.cache_clear()
+    yield
+    del FURTHER_EVENTS._known["blinks"]
+    event_columns.cache_clear()
+
+
+@pytest.mark.usefixtures("known")
+def test_the_last_event_of_a_trial_gives_its_columns_to_all_rows_of_the_trial() -> None:
+    events: list[Any] = read_events(SESSION)
+    before = response_rows(read_session(SESSION), events)
+    end = next(number for number, event in enumerate(events) if event["event"] == "trial_end" and event["trial"] == "2")
+    rows = response_rows(
+        read_session(SESSION),
+        [*events[:end], blinks("2", 7), blinks("2", 3), {**blinks("2", 9), "attempt": 2}, *events[end:], blinks("1", 1, eye="left"), blinks("99", 1)],
+    )
+    more = {1: {"event_blinks_count": 1, "event_blinks_eye": "LEFT"}, 2: {"event_blinks_count": 3, "event_blinks_eye": "both"}}
+    assert rows == [{**row, **more.get(int(row["trial"] or 0), {})} for row in before]
+    table = response_table(rows).to_pandas()
+    assert table["event_blinks_count"].dropna().unique().tolist() == ["1", "3"]
+    assert (event_meaning("event_blinks_count"), event_meaning("event_winks_count").meaning) == (
+        Holds("number of blinks", measured=True),
+        "recorded by a package that is not installed here",
+    )
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        (blinks("1", 3), None),
+        (blinks("1", "3"), "'count' has the wrong form"),
+        (blinks("1", 3, winks=1), "this version of spanlab knows no key 'winks' there"),
+        ({key: value for key, value in blinks("1", 3).items() if key != "raw"}, "'raw' is missing"),
+        ({**blinks("1", 3), "event": "winks"}, "this version of spanlab knows no event 'winks'"),
+    ],
+)
+def test_it_is_checked_as_any_event(event: Any, says: str | None, tmp_path: Path) -> None:
+    assert event_damage(event) == says
+    recorder = Recorder(tmp_path)
+    journal = TrialJournal(recorder, "1", 1, ())
+    journal.note({key: value for key, value in event.items() if key not in ("trial", "attempt")})
+    if says is None:
+        recorder.commit()
+        assert json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8")) == event
+    else:
+        with pytest.raises(SpanLabError, match=f"cannot be recorded .{says}"):
+            recorder.commit()
+        assert (tmp_path / "events.jsonl").read_text(encoding="utf-8") == ""
+    recorder.close()
+
+
+def test_a_record_is_not_read_without_the_package_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text(json.dumps(blinks("1", 3)) + "\n", encoding="utf-8")
+    with pytest.raises(SpanLabError, match=r"events.jsonl:1: this version of spanlab knows no event 'blinks'; install the package, or the newer spanlab,"):
+        read_events(tmp_path)  # although it is the last line, which is left out where a kill has cut it off
+
+
+def test_a_model_that_is_no_event_of_a_trial_is_refused() -> None:
+    class Open(OfTrial):
+        event: Literal["open"]
+
+    @with_config(CLOSED)
+    class Nameless(OfTrial):
+        event: Literal["one", "two"]
+
+    @with_config(CLOSED)
+    class Trigger(OfTrial):
+        event: Literal["trigger"]
+
+    @with_config(CLOSED)
+    class OfNoTrial(TypedDict):
+        event: Literal["of_no_trial"]
+
+    for model, says in (
+        (Open, "further keys: @with_config"),
+        (Nameless, "not an event of a trial"),
+        (Trigger, "has an event 'trigger' of its own"),
+        (OfNoTrial, "not an event of a trial"),
+        (int, "not an event of a trial"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            EventModels("event", "spanlab.events").add(model)
