@@ -592,6 +592,7 @@ def _load(
     from .analysis.data.column_map import read_map
     from .analysis.data.loading import load
 
-    return load(
-        paths, include_practice=practice, include_pilot=pilot, rules=read_rules(exclude), columns=read_map(columns), people=people, accept_unread=accept_unread
-    )
+    chosen: dict[str, Any] = {"include_practice": practice, "include_pilot": pilot, "people": people, "accept_unread": accept_unread}
+    if columns:
+        chosen["columns"] = read_map(columns)
+    return load(paths, rules=read_rules(exclude), **chosen)

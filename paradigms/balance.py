@@ -87,8 +87,6 @@ def balanced(paradigm: Paradigm, seed: int, design: SessionDesign, planned: Sequ
     BalanceError
         when the trials cannot be had.
     """
-    if not planned or not design.chooses:
-        return list(planned)
     return _Balancer(paradigm, seed, design, planned, generator).result()
 
 

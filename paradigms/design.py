@@ -100,7 +100,7 @@ def plan_session(
             index = len(planned)
             interval = _interval(design, random)
             planned.append(PlannedTrial(block, index + 1, combination, trial_seed("session", seed, index), interval_ms=interval))
-    return balanced(paradigm, seed, design, planned, generator)
+    return balanced(paradigm, seed, design, planned, generator) if planned and design.chooses else planned
 
 
 def _adaptive(

@@ -325,14 +325,13 @@ async def walk(agent: Agent, context: TrialContext, steps: Sequence[Step], repli
     return await run_trial(steps, episode, TrialLog(lambda event: None, "", 1), Cues())
 
 
-def with_examples(context: TrialContext, agent: Agent, apart: UnseenTrials | None, levels: Mapping[str, Any]) -> TrialContext:
+def with_examples(context: TrialContext, agent: Agent, apart: UnseenTrials, levels: Mapping[str, Any]) -> TrialContext:
     """Add worked examples to the context of a trial, where the agent's settings ask for them; practice trials have none."""
-    if apart is None or context.practice or not isinstance(agent, ConcurrentAgent) or not agent.examples:
+    if context.practice or not isinstance(agent, ConcurrentAgent) or not agent.examples:
         return context
     return replace(context, examples=apart.examples(levels, agent.examples))
 
 
-def apart_for(agent: Agent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> UnseenTrials | None:
+def apart_for(agent: ConcurrentAgent, paradigm: Paradigm, generator: Any, seed: int, plan: Iterable[PlannedTrial]) -> UnseenTrials | None:
     """The object that keeps an agent's practice and examples apart from its trials; None where it has neither."""
-    wants = isinstance(agent, ConcurrentAgent) and (agent.practises or agent.examples > 0)
-    return UnseenTrials(paradigm, generator, seed, plan) if wants else None
+    return UnseenTrials(paradigm, generator, seed, plan) if agent.practises or agent.examples > 0 else None

@@ -69,13 +69,17 @@ class SessionOutlook:
 
     @cached_property
     def _apart(self) -> Any:
+        if not isinstance(self._agent, ConcurrentAgent):
+            return None
         return apart_for(self._agent, self._whole, self._request.generator, self._request.seed, self._planned)
 
     def _rehearsal(self, planned: PlannedTrial, times: float = 1.0) -> Rehearsal:
         trial = planned.compile(self._whole, self._request.generator)
         percepts = [step.shown_after("right") for step in trial.steps if step.percept.model_step]
         context = replace(brief(self._agent, self._whole, self._request.language, trial), practice=planned.practice)
-        return Rehearsal(with_examples(context, self._agent, self._apart, trial.levels), percepts, times)
+        if self._apart is not None:
+            context = with_examples(context, self._agent, self._apart, trial.levels)
+        return Rehearsal(context, percepts, times)
 
     @property
     def questions(self) -> int:

@@ -118,7 +118,8 @@ class Runner:
         try:
             recorder.write(beginning)
             recorder.commit()
-            run_to_end(interruptible(self.agent, self._run(trials), self.say))
+            session = self._run(trials)
+            run_to_end(interruptible(self.agent, session, self.say) if isinstance(self.agent, ConcurrentAgent) else session)
             recorder.write({"event": "session_end", "at": self.now()})
             recorder.commit()
         except (Exception, KeyboardInterrupt) as error:

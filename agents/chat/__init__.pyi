@@ -1,5 +1,5 @@
+from .agent import NO_ANSWER as NO_ANSWER
 from .agent import ChatAgent as ChatAgent
-from .choices import NO_ANSWER as NO_ANSWER
 from .conversation import Conversation as Conversation
 from .memory import Before as Before
 from .memory import Past as Past

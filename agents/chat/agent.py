@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,19 +15,18 @@ from typing_extensions import override
 
 from ...core.agent_kinds import CHAT, AgentKind
 from ...core.errors import SpanLabError
-from ...paradigms import ResponseKind
+from ...paradigms import Answer, Ask, Percept, ResponseKind
 from ...stimuli import Stimulus
 from ..base import AgentOptions, ConcurrentAgent, Cost, Journal, Ledger, Outlook, Sentences, SettingRules, TrialContext
 from .between import check_lists, has_anything_between
-from .choices import Follower
 from .conversation import Conversation, check_said, sentences_of
 from .cost.account import Account
 from .cost.estimate import estimate
 from .cost.totals import Prices, account_of, describe_account, totals_in
 from .episode import ChatEpisode, Scoring
 from .hearing_check import HearingCheck
-from .likelihoods import Scorer
-from .memory import Before, Memory
+from .likelihoods import Likelihoods, Scorer
+from .memory import Before, Memory, Past
 from .open_request import variables_of
 from .providers import Serving, serving
 from .reading.extraction import READER, check_extraction
@@ -447,3 +446,54 @@ class ChatAgent(ConcurrentAgent):
         self._client.close()
         if self._judge is not None:
             self._judge.client.close()
+
+
+#: what is heard where somebody gave no answer
+NO_ANSWER = "(no answer)"
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """One trial of somebody else, followed by a model.
+
+    Parameters
+    ----------
+    conversation : fresh, with whatever came before the trial
+    settings : of the agent
+    scoring : how answers are scored; None where the trial is only gone through
+    bearable : as :class:`..base.Unobtainable` has it
+    """
+
+    conversation: Conversation
+    settings: ChatSettings
+    scoring: Scoring | None = None
+    bearable: float = 0.0
+
+    def attach(self, journal: Journal) -> None:
+        """Keep every reply in ``journal``, and take those that it already holds first."""
+        if self.scoring is not None:
+            self.scoring.replies.attach(journal)
+
+    def show(self, percept: Percept) -> None:
+        """Show the display of a step."""
+        self.conversation.show(percept)
+
+    async def ask(self, ask: Ask, question: int) -> Likelihoods | None:
+        """Put a question: how probable the model holds the allowed answers; None where that is not asked, or cannot be told.
+
+        Parameters
+        ----------
+        question : which question of the trial it is, from 1
+        """
+        self.conversation.ask(ask.kind, self.conversation.prompt_of(ask))
+        if self.scoring is None:
+            return None
+        return await self.scoring.score(ask.kind, self.conversation.request({}), question, self.bearable)
+
+    def hear(self, ask: Ask, given: Answer | None) -> None:
+        """Let the model hear what was answered."""
+        self.conversation.hear(NO_ANSWER if given is None else ask.kind.write(given))
+
+    def ended(self) -> Past:
+        """The trial when it is over."""
+        return self.conversation.ended()

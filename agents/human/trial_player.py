@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import math
+import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -20,7 +22,6 @@ from .pages.between_trials import pause
 from .sounding import FIRST_AHEAD, Sounding
 from .stage import CLOCK_JUMP, OnScreen, Stage
 from .step_account import StepAccount, time_of
-from .tidying import tidy
 from .triggers.marker import Marker
 
 #: Seconds that a press needs at most to reach the program, as a rule (measured: 0.3 ms); so long after a window has closed, presses in it are still waited for.
@@ -487,3 +488,20 @@ class Player:
 
     def _response(self, step: StepAccount) -> Response | None:
         return None if step.sheet is None or step.percept.ask is None else step.sheet.response(step.notes)
+
+
+def _trimmer() -> Any:
+    """Return the function by which the C library of Linux gives free memory back; nothing on other systems, and with other libraries."""
+    if not sys.platform.startswith("linux"):
+        return lambda _: 0
+    return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: 0)
+
+
+_trim = _trimmer()
+
+
+def tidy() -> None:
+    """Collect garbage, and give what is free back to the system: pictures of many sizes come and go, and would leave ever more holes in the memory of a long
+    session."""
+    gc.collect()
+    _trim(0)

@@ -2,10 +2,10 @@ from .agent import NetworkAgent as NetworkAgent
 from .foreign import Interface as Interface
 from .foreign import OwnNetwork as OwnNetwork
 from .inputs.data import arrays_of as arrays_of
+from .lesions import Observed as Observed
 from .lesions import accuracy_without as accuracy_without
-from .observed import Observed as Observed
-from .observed import before_the_probe as before_the_probe
-from .observed import observe as observe
+from .lesions import before_the_probe as before_the_probe
+from .lesions import observe as observe
 from .settings import CompactSettings as CompactSettings
 from .settings import WormSettings as WormSettings
 from .settings import model_settings as model_settings

@@ -1,7 +1,6 @@
 from .coding import decoded as decoded
 from .column_map import read_map as read_map
 from .columns import plain_name as plain_name
-from .conduct import without_memory as without_memory
 from .exclusions import Rule as Rule
 from .exclusions import apply_exclusions as apply_exclusions
 from .exclusions import of_sessions as of_sessions
@@ -15,6 +14,7 @@ from .scoring import score_table as score_table
 from .sessions import Head as Head
 from .sessions import SessionFacts as SessionFacts
 from .sessions import heads as heads
+from .sessions import without_memory as without_memory
 from .style import condition_looks as condition_looks
 from .style import listed as listed
 from .timing import timing_in_short as timing_in_short

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanlab.analysis.data import apply_exclusions, load, of_sessions, tables_and_folders, without_memory
 from spanlab.core import SpanLabError, write_whole
 from spanlab.sessions.record import read_chunks, read_session
-from spanlab.sessions.studies import known_fields
+from spanlab.sessions.studies import known_fields, read_head, read_journal
 
 from .composites import correlations, matrix
-from .desk import add_desk
+from .notes import read_notes
 from .people import ScoreTable, scores_by_person
 
 if TYPE_CHECKING:
@@ -98,3 +99,34 @@ def write(scores: ScoreTable, folder: Path, chosen: Sequence[str] = ()) -> list[
     except OSError as error:
         raise SpanLabError(f"cannot write {folder}: {error.strerror or error}") from None
     return [folder / name for name in tables]
+
+
+def add_desk(scores: ScoreTable, sessions: Iterable[Path]) -> None:
+    """Add, of participants of studies, why a paradigm was skipped or taken again, and how many notes there are.
+
+    Parameters
+    ----------
+    sessions : folders of ordinary sessions; those of a study lie in the folder of the session of the study
+    """
+    skipped: dict[str, dict[str, str]] = {}
+    again: dict[str, dict[str, str]] = {}
+    notes: Counter[str] = Counter()
+    for visit in dict.fromkeys(folder.parent for folder in sessions):
+        try:
+            person = str(read_head(visit)["participant"])
+            journal = read_journal(visit)
+        except SpanLabError:
+            continue  # sessions of no study
+        for line in journal:
+            task, reason = str(line.get("paradigm", "")), str(line.get("reason", ""))
+            if line["event"] == "skipped":
+                skipped.setdefault(task, {})[person] = reason
+            elif line["event"] == "repeated":
+                again.setdefault(task, {})[person] = reason
+                skipped.get(task, {}).pop(person, None)
+        notes[person] += len(read_notes(visit))
+    for values, name, says in ((skipped, "skipped", "Why the assistant skipped the task."), (again, "repeated", "Why the task was taken again.")):
+        for task, reasons in values.items():
+            scores.add(f"{task}_{name}", says, "words", f"{task}: journal of the session", reasons)
+    if any(notes.values()):
+        scores.add("notes", "Notes of the assistant.", "notes", "spanlab note", notes)

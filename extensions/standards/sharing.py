@@ -26,6 +26,7 @@ from spanlab.sessions.record import (
     PARTS,
     Column,
     SessionInfo,
+    event_meaning,
     find_sessions,
     finished_trials,
     read_chunks,

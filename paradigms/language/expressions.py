@@ -11,6 +11,8 @@ so is each turn of a loop: an expression can neither hang the program nor fill t
 from __future__ import annotations
 
 import ast
+import inspect
+import math
 import re
 import unicodedata
 import warnings
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...core.registry import nearest
-from .functions import FUNCTIONS, OPERATORS, ExpressionError, kind_of, wrong_number
+from .functions import FUNCTIONS, OPERATORS, ExpressionError, kind_of
 from .limits import LimitError, spend, weigh
 
 #: so many names are listed where one is unknown
@@ -360,7 +362,7 @@ def _refuse_unknown_syntax(tree: ast.AST, text: str) -> None:
                 raise ExpressionError(f"'={text}': unknown function '{node.func.id}'{nearest(node.func.id, FUNCTIONS)}")
             if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
                 raise ExpressionError(f"'={text}': functions take plain values only")
-            if wrong := wrong_number(node.func.id, len(node.args)):
+            if wrong := _wrong_number(node.func.id, len(node.args)):
                 raise ExpressionError(f"'={text}': {wrong}")
 
 
@@ -449,3 +451,15 @@ class Template:
         if not self.constant:
             spend(self._values)
         return self._fill(env)
+
+
+def _wrong_number(name: str, count: int) -> str:
+    """Describe the error if a function is called with this number of values; empty if there is none."""
+    least = most = 0
+    for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
+        least += parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+        most = math.inf if parameter.kind is parameter.VAR_POSITIONAL else most + 1
+    if least <= count <= most:
+        return ""
+    takes = f"{least}" if least == most else f"at least {least}" if most == math.inf else f"{least} to {most}"
+    return f"{name} takes {takes} value{'' if takes == '1' else 's'}; found {count}"

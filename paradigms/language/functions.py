@@ -4,8 +4,6 @@ file."""
 from __future__ import annotations
 
 import ast
-import inspect
-import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -185,15 +183,3 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
-
-
-def wrong_number(name: str, count: int) -> str:
-    """Describe the error if a function is called with this number of values; empty if there is none."""
-    least = most = 0
-    for parameter in inspect.signature(FUNCTIONS[name]).parameters.values():
-        least += parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
-        most = math.inf if parameter.kind is parameter.VAR_POSITIONAL else most + 1
-    if least <= count <= most:
-        return ""
-    takes = f"{least}" if least == most else f"at least {least}" if most == math.inf else f"{least} to {most}"
-    return f"{name} takes {takes} value{'' if takes == '1' else 's'}; found {count}"

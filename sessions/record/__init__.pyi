@@ -4,8 +4,8 @@ from .columns import OWN_COLUMNS as OWN_COLUMNS
 from .columns import response_rows as response_rows
 from .events import Event as Event
 from .events import Notes as Notes
-from .events import Score as Score
 from .events import OfTrial as OfTrial
+from .events import Score as Score
 from .events import ShownDisplay as ShownDisplay
 from .further_events import event_meaning as event_meaning
 from .marking import CLOSED as CLOSED

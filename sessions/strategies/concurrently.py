@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, 
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ...agents.base import Agent, ConcurrentAgent
+from ...agents.base import ConcurrentAgent
 from ...agents.interruptions import Stopped
 from ...core.event_loop import ENDING, catching
 from ...paradigms import PlannedTrial
@@ -101,7 +101,7 @@ async def several(agent: ConcurrentAgent, trials: Sequence[_Trial], take: Callab
         raise next((fault for fault in faults if not isinstance(fault, Stopped)), faults[0])
 
 
-async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: Callable[[str], None]) -> None:
+async def interruptible(agent: ConcurrentAgent, session: Coroutine[Any, Any, None], say: Callable[[str], None]) -> None:
     """Run a session, so that Ctrl-C finishes what is under way: once, and nothing new begins; twice, and it stops at once.
 
     So it is when a system or a scheduler ends the program (SIGTERM), or its terminal goes away (SIGHUP).
@@ -111,7 +111,7 @@ async def interruptible(agent: Agent, session: Coroutine[Any, Any, None], say: C
     KeyboardInterrupt
         when Ctrl-C, or a signal that means the same, has stopped it.
     """
-    if not isinstance(agent, ConcurrentAgent) or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         await session
         return
     running = asyncio.ensure_future(session)

@@ -48,7 +48,8 @@ class TrialSource:
         session = self.session
         seed = int(digest(["agent", session.seed, planned.practice, planned.trial], length=12), 16)
         context = brief(self.agent, session.paradigm, session.info["language"], trial, seed, session.answer_keys, self.sentences)
-        return with_examples(replace(context, block=planned.block, practice=planned.practice), self.agent, self.apart, trial.levels)
+        context = replace(context, block=planned.block, practice=planned.practice)
+        return context if self.apart is None else with_examples(context, self.agent, self.apart, trial.levels)
 
     def steps(self, trial: Trial) -> list[Step]:
         """The steps of a trial that the agent sees: people see all."""

@@ -12,7 +12,7 @@ import pytest
 from command_line import Run, complaint
 
 from spanlab import replay
-from spanlab.cli.demo_picture import result_in_words
+from spanlab.cli.demo import result_in_words
 
 
 def install(site: Path, package: Path) -> None:

@@ -19,10 +19,11 @@ from ....paradigms import WordVectors, random_vectors
 from ....paradigms.word_vectors import DIMENSIONS
 from ..settings import CompactSettings, Settings, Task, WormSettings, tasks_from
 from .files import read_torch, write_atomically
-from .packed import pack, scales_needed, unpack
 from .published import NotPublishedError, PublishedCheckpoint, is_published, understand
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from ..models import Network
 
 FORMAT = "spanlab network"
@@ -294,3 +295,44 @@ def _vectors(header: Vectors, table: Any) -> WordVectors:
     if tuple(table.shape) != (len(header.words), DIMENSIONS) or not np.isfinite(found := table.float().numpy()).all():
         raise ValueError("the vectors of words do not fit")
     return WordVectors(header.name, header.sha256, dict(zip(header.words, found, strict=True)))
+
+
+#: Weights that share a scale, in the order in which they lie in the file.
+BLOCK = 32
+_LARGEST = 127
+
+
+def pack(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Weights as they are written, and the scales of those that are bytes: matrices. Others (biases, scales of the network's own) are in half precision."""
+    import torch
+
+    stored, scales = {}, {}
+    for name, tensor in weights.items():
+        if tensor.ndim < 2:
+            stored[name] = tensor.to(torch.float16).clone()
+            continue
+        blocks = _blocks(tensor.float())
+        scale = (blocks.abs().amax(1) / _LARGEST).to(torch.float16)
+        # Of a scale that is too small for half precision nothing is left.
+        whole = torch.nan_to_num(blocks / scale.float()[:, None], nan=0.0, posinf=0.0, neginf=0.0)
+        stored[name] = whole.round().clamp(-_LARGEST, _LARGEST).to(torch.int8).flatten()[: tensor.numel()].reshape(tensor.shape).clone()
+        scales[name] = scale
+    return stored, scales
+
+
+def unpack(whole: Tensor, scale: Tensor) -> Tensor:
+    """The weights that bytes stand for, in float32."""
+    return (_blocks(whole.float()) * scale.float()[:, None]).flatten()[: whole.numel()].reshape(whole.shape).clone()
+
+
+def scales_needed(numbers: int) -> int:
+    """Return how many scales go with so many bytes."""
+    return -(-numbers // BLOCK)
+
+
+def _blocks(tensor: Tensor) -> Tensor:
+    """A matrix row after row, in blocks; the last one is filled with zeros."""
+    import torch
+
+    flat = tensor.flatten()
+    return torch.nn.functional.pad(flat, (0, -len(flat) % BLOCK)).view(-1, BLOCK)

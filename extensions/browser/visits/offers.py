@@ -68,11 +68,10 @@ from spanlab.stimuli.render import PaletteName
 
 from ..participant.agent import BrowserParticipant, check_answerable_at_page, check_displays_at_page
 from ..participant.replacements import Replacements, TooManyReplacementsError
-from ..participant.screen import PageScreen
+from ..participant.screen import PageScreen, lacking
 from .admission import Tickets
 from .first_page import FirstPages
 from .names import SessionNames
-from .requirements import lacking
 
 #: parameters of a link that say who takes part, where a study names none
 IDENTIFIERS = ("participant", "PROLIFIC_PID")

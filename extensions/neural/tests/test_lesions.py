@@ -11,9 +11,8 @@ from neural_states import states
 
 from spanlab.agents.base import TrialContext
 from spanlab.agents.network.agent import NetworkAgent
-from spanlab.agents.network.lesions import accuracy_without
+from spanlab.agents.network.lesions import Observed, accuracy_without, before_the_probe, observe
 from spanlab.agents.network.models import Network, build
-from spanlab.agents.network.observed import Observed, before_the_probe, observe
 from spanlab.agents.network.settings import model_settings, task_seen_in
 from spanlab.extensions.neural.clusters import cluster_units
 from spanlab.extensions.neural.losses import lesion_table

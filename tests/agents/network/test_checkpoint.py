@@ -21,8 +21,7 @@ from command_line import Run, complaint  # noqa: E402
 import spanlab  # noqa: E402
 from spanlab.agents.network import NetworkAgent  # noqa: E402
 from spanlab.agents.network.checkpoints_io.card import remade  # noqa: E402
-from spanlab.agents.network.checkpoints_io.checkpoint import Checkpoint, Store, TrainedOn, load, locate, save, shipped  # noqa: E402
-from spanlab.agents.network.checkpoints_io.packed import pack, unpack  # noqa: E402
+from spanlab.agents.network.checkpoints_io.checkpoint import Checkpoint, Store, TrainedOn, load, locate, pack, save, shipped, unpack  # noqa: E402  # noqa: E402
 from spanlab.agents.network.models import build  # noqa: E402
 from spanlab.agents.network.settings import Task, model_settings  # noqa: E402
 from spanlab.agents.network.training.config import TrainingConfig  # noqa: E402

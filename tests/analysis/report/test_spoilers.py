@@ -13,9 +13,8 @@ from report_page import read
 from session_tools import AtTheWindow, take
 
 from spanlab.agents import Response
-from spanlab.analysis.data.conduct import Conduct, conduct_of
 from spanlab.analysis.data.scoring import score_table
-from spanlab.analysis.data.sessions import SessionFacts
+from spanlab.analysis.data.sessions import Conduct, SessionFacts, conduct_of
 from spanlab.analysis.data.style import name_agents
 from spanlab.analysis.report import folder, lab
 from spanlab.analysis.report.lab import UNREAD, Timed, TimingPart, spoilers
