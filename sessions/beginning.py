@@ -171,7 +171,7 @@ def _agent_entries(agent: Agent, paradigm: Paradigm, request: Request) -> dict[s
     """The entries of ``session.json`` about the agent."""
     settings = settings_of(agent)
     return {
-        "format_version": FORMAT_VERSION if paradigm.streams > 1 else _PARTS_FORMAT if PARTS in request.extra else _ORDINARY_FORMAT,
+        "format_version": _format_version(paradigm, PARTS in request.extra),
         "session": "",
         "participant": request.participant,
         "agent_kind": agent.kind.name,
@@ -181,6 +181,13 @@ def _agent_entries(agent: Agent, paradigm: Paradigm, request: Request) -> dict[s
         "agent_settings_hash": settings_hash(agent),
         "label": settings.get("label", ""),
     }
+
+
+def _format_version(paradigm: Paradigm, in_parts: bool) -> int:
+    """The oldest format that can hold a session: of a paradigm with newer random streams, with a table in parts, or of any other."""
+    if paradigm.streams > 1:
+        return FORMAT_VERSION
+    return _PARTS_FORMAT if in_parts else _ORDINARY_FORMAT
 
 
 def _paradigm_entries(paradigm: Paradigm, source: str) -> dict[str, Any]:

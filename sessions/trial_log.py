@@ -50,7 +50,9 @@ def judge(ask: Ask, truth: Truth, response: Response) -> Judged:
         (unscored,) = checked_scores(ask.kind, [ask.kind.unscored(value)])
         return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), None, (_score(unscored),))
     scores = tuple(_score(score) for score in checked_scores(ask.kind, ask.kind.score(value, truth.answer)))
-    verdict: Verdict = "missed" if outcome == "omitted" else "right" if all(score["correct"] for score in scores) else "wrong"
+    verdict: Verdict = "right" if all(score["correct"] for score in scores) else "wrong"
+    if outcome == "omitted":
+        verdict = "missed"
     return Judged(Response(value, response.rt_ms, response.raw, outcome, response.notes), verdict, scores)
 
 

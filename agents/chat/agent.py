@@ -359,7 +359,9 @@ class ChatAgent(ConcurrentAgent):
     def estimate(self, outlook: Outlook) -> Cost:
         """Hold the conversations of the session with replies of SpanLab's own, and count what would be sent."""
         practice = outlook.practice
-        rounds = f"with one round of practice, of at most {outlook.rounds}" if outlook.rounds > 1 else "with practice" if practice else ""
+        rounds = "with practice" if practice else ""
+        if outlook.rounds > 1:
+            rounds = f"with one round of practice, of at most {outlook.rounds}"
         forecast = estimate(self, outlook.trials, practice, outlook.order, rounds)
         numbers = forecast.to_record()
         self._foresee(numbers)

@@ -135,7 +135,12 @@ class Player:
 
     def _count(self, percept: Percept, ask: Ask) -> None:
         """Number the self-paced questions of a phase, so that two that look alike can be told apart; others follow the clock and have no number."""
-        self._asked = 0 if ask.window_ms is not None else self._asked + 1 if self._asked_in == percept.phase else 1
+        if ask.window_ms is not None:
+            self._asked = 0
+        elif self._asked_in == percept.phase:
+            self._asked += 1
+        else:
+            self._asked = 1
         self._asked_in = percept.phase
 
     def _begin(self, percept: Percept) -> StepAccount:

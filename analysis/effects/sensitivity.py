@@ -143,8 +143,10 @@ class Sensitivity:
             return summary_of(cells, cell, level=level)
         contrast_ = self.weighted(cells, [pair], np.ones(1), measure, level=level)
         low, high = contrast_.ends() if told_apart else (math.nan, math.nan)
-        note = "" if low == low else "no trial numbers: no interval" if not told_apart else f"no spread over {contrast_.n} trials: no interval"
-        note = note or (f"only {plural(contrast_.n, 'trial')}: rough interval" if contrast_.n < FEW else "")
+        if low != low:
+            note = f"no spread over {contrast_.n} trials: no interval" if told_apart else "no trial numbers: no interval"
+        else:
+            note = f"only {plural(contrast_.n, 'trial')}: rough interval" if contrast_.n < FEW else ""
         row = {"unit": unit, "n_units": contrast_.n, "mean": contrast_.value, "sem": contrast_.se, "low": low, "high": high}
         return row | {"interval": "normal" if low == low else "none", "note": note}
 

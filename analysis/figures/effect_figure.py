@@ -238,7 +238,8 @@ def caption(effect: Effect, table: pd.DataFrame, bars: Bars = "interval", *, con
     column = {"interval": "low", "sem": "sem", "within": "within_low"}[bars]
     spread = column in individual_rows.columns and individual_rows[column].notna().any()
     over = "" if bars == "within" else f" over {' or '.join(unit + 's' for unit in units)}"
-    drawn = f"Bars: {what}{over}." if spread else "No bars: too few units." if bars != "within" else "No bars: no agent is several people in all conditions."
+    lacking = "no agent is several people in all conditions" if bars == "within" else "too few units"
+    drawn = f"Bars: {what}{over}." if spread else f"No bars: {lacking}."
     dotted = " Dotted: chance." if table["chance"].notna().any() else " No chance line: there is no chance level, or the record does not have it."
     means = "Published group means have no bars." if conditions else "Hollow points: published group means."
     if effect.without and effect.without in table.columns:

@@ -301,9 +301,13 @@ def _units(parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any
             people.setdefault(answerer, set()).update({participant} - {""})
     sessions = groups.loc[groups["session"] > 0].groupby("cell")["session"].nunique()
     often = {keys[int(cell)][: parts[0].who] for cell in sessions.index[sessions > 1]}
-    return {
-        answerer: "participant" if len(persons) > 1 else "session" if not persons and answerer in often else "trial" for answerer, persons in people.items()
-    }
+    units: dict[tuple[Any, ...], UnitName] = {}
+    for answerer, persons in people.items():
+        if len(persons) > 1:
+            units[answerer] = "participant"
+        else:
+            units[answerer] = "session" if not persons and answerer in often else "trial"
+    return units
 
 
 def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:

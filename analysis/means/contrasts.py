@@ -252,7 +252,11 @@ def contrast(
         return Contrast(value, 0.0, math.nan, n, 0, level, share=share)
     spread = sum(parts[one] ** 2 / _degrees(both[np.ix_(sets == one, sets == one)], weight[sets == one], size[sets == one]) for one in real)
     whole, apart = bool((both == size[0]).all()), len(asked) == 2 and not both[0, 1]
-    sizes = (int(size[0]),) if whole else (int(size[0]), int(size[1])) if apart else ()
+    sizes: tuple[int, ...] = ()
+    if whole:
+        sizes = (int(size[0]),)
+    elif apart:
+        sizes = (int(size[0]), int(size[1]))
     df = float(variance**2 / spread)
     if answers is None:
         return Contrast(value, math.sqrt(variance), df, n, 0, level, sizes, share)

@@ -206,8 +206,13 @@ def _difference(agent: str, against: str, mine: Contrast, theirs: Contrast | flo
     low, high = apart.ends()
     note = ""
     if low != low:
-        few = f"only one {unit}" if mine.n == 1 else "only one person" if people == 1 else f"a condition with only one {unit}" if mine.lone else "no spread"
-        note = few if mine.n else "trials cannot be distinguished"
+        reasons = (
+            (not mine.n, "trials cannot be distinguished"),
+            (mine.n == 1, f"only one {unit}"),
+            (people == 1, "only one person"),
+            (mine.lone, f"a condition with only one {unit}"),
+        )
+        note = next((reason for holds, reason in reasons if holds), "no spread")
     return Difference(
         agent=agent,
         against=against,

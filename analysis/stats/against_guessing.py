@@ -138,8 +138,8 @@ def verdict_of(row: Any) -> GuessingVerdict:
         p, over, against = row["p_dprime_holm"], row["hit_rate"] > row["false_alarm_rate"], "dprime"
     else:
         p, over, against = row["p_share_holm"], row["share"] > row["blind"], "blind" if better else "chance"
-    where = "not told apart" if not p < 1 - LEVEL else "above" if over else "below"
-    return GuessingVerdict(where, against, float(row["blind"]), float(p), float(row["dprime"]))
+    side = "above" if over else "below"
+    return GuessingVerdict(side if p < 1 - LEVEL else "not told apart", against, float(row["blind"]), float(p), float(row["dprime"]))
 
 
 def _levels(answers: pd.DataFrame) -> np.ndarray:

@@ -84,7 +84,8 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
             pair = curve.merge(theirs, on=list(by), suffixes=("", "_theirs"))[["mean", "mean_theirs"]].dropna().astype(float)
             mine, people = pair["mean"].to_numpy(), pair["mean_theirs"].to_numpy()
             flat = len(pair) >= _POINTS and (np.ptp(mine) < 1e-12 or np.ptp(people) < 1e-12)
-            note = "no points in common" if not len(pair) else f"only {plural(len(pair), 'point')}: no correlation" if len(pair) < _POINTS else ""
+            note = f"only {plural(len(pair), 'point')}: no correlation" if len(pair) < _POINTS else ""
+            note = note if len(pair) else "no points in common"
             rows.append(
                 {
                     "paradigm": curve["paradigm"].iloc[0],
@@ -235,7 +236,8 @@ def _kappa_row(answers: _Answers, pairs: np.ndarray, level: float, resamples: in
         )
     undefined = int(np.isnan(values).sum())
     always = "somebody was always right or always wrong"
-    note = "" if not undefined else f"no kappa: {always}" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa: {always}"
+    lacking = "no kappa" if len(values) == 1 else f"{undefined} of {len(values)} pairs without kappa"
+    note = f"{lacking}: {always}" if undefined else ""
     return row | {
         "kappa": estimated.mean,
         "low": estimated.low,

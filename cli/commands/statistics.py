@@ -106,9 +106,7 @@ def _notes(notes: list[str]) -> pd.DataFrame:
 
 
 def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: list[str]) -> None:
-    from ...analysis.report.html_tables import guessing_table
-    from ...analysis.stats.mixed_contrasts import TESTED
-
+    """Print a model's cells, and each table of its results that has rows."""
     if not len(model.cells.table):
         print(f"{name}: no model", *notes, "", sep="\n")
         _print_unread(results["unread"])
@@ -121,43 +119,65 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
     )
     print()
     _print_unread(results["unread"])
-    if len(results["terms"]):
-        rows = [
-            (row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in results["terms"].to_dict("records")
-        ]
-        print_table(("term", "LR / df", "df", "p", ""), rows)
-        print()
-    tested = results["contrasts"][results["contrasts"]["kind"].isin(TESTED)]
-    if len(tested):
-        shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
-        print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(row) for row in shown.to_dict("records")])
-        for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
-            print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
-        print()
-    if len(results["sensitivity"]):
-        _print_sensitivity(results["sensitivity"])
-    if len(results["likeness"]):
-        _print_likeness(results["likeness"])
-    if len(results["guessing"]):
-        guess_table = guessing_table(results["guessing"])
-        print(f"{guess_table.title}\n")
-        print_table(guess_table.columns, guess_table.rows)
-        print()
-    if len(results["reliability"]):
-        from ...analysis.data.numbers import limits, number
-
-        reliabilities = results["reliability"].to_dict("records")
-        print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
-        reliable = [
-            (row["agent"], row["kind"], number(row["whole"]), limits(row["low"], row["high"]), f"{row['n_people']}", row["note"]) for row in reliabilities
-        ]
-        print_table(("agent", "of", "r", "95% interval", "people", ""), reliable)
-        print()
-    if len(results["random"]):
-        rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in results["random"].to_dict("records")]
-        print_table(("random effect", "levels", "SD (log odds)"), rows)
-        print()
+    printers = {
+        "terms": _print_terms,
+        "contrasts": _print_contrasts,
+        "sensitivity": _print_sensitivity,
+        "likeness": _print_likeness,
+        "guessing": _print_guessing,
+        "reliability": _print_reliability,
+        "random": _print_random,
+    }
+    for table, print_rows in printers.items():
+        if len(results[table]):
+            print_rows(results[table])
     print(*notes, "", sep="\n")
+
+
+def _print_terms(terms: pd.DataFrame) -> None:
+    rows = [(row["term"], f"{row['f']:.2f}", f"{row['df']}, {_df(row['df_error'])}", _p(row["p"]), row["note"]) for row in terms.to_dict("records")]
+    print_table(("term", "LR / df", "df", "p", ""), rows)
+    print()
+
+
+def _print_contrasts(contrasts: pd.DataFrame) -> None:
+    from ...analysis.stats.mixed_contrasts import TESTED
+
+    tested = contrasts[contrasts["kind"].isin(TESTED)]
+    if not len(tested):
+        return
+    shown = tested[tested.groupby("kind")["p"].transform("size") <= _SHOWN]
+    print_table(("contrast", "odds ratio", "95% interval", "p (Holm)", "observed", ""), [_contrast(row) for row in shown.to_dict("records")])
+    for kind, many in tested.loc[~tested.index.isin(shown.index), "kind"].value_counts().items():
+        print(f"... and {many} contrasts of {kind}: -o DIR writes them all")
+    print()
+
+
+def _print_guessing(guessing: pd.DataFrame) -> None:
+    from ...analysis.report.html_tables import guessing_table
+
+    table = guessing_table(guessing)
+    print(f"{table.title}\n")
+    print_table(table.columns, table.rows)
+    print()
+
+
+def _print_reliability(reliability: pd.DataFrame) -> None:
+    from ...analysis.data.numbers import limits, number
+
+    print("Reliability of the share of right answers, over people (halves stepped up by Spearman and Brown)\n")
+    rows = [
+        (row["agent"], row["kind"], number(row["whole"]), limits(row["low"], row["high"]), f"{row['n_people']}", row["note"])
+        for row in reliability.to_dict("records")
+    ]
+    print_table(("agent", "of", "r", "95% interval", "people", ""), rows)
+    print()
+
+
+def _print_random(effects: pd.DataFrame) -> None:
+    rows = [(row["effect"], f"{row['levels']:,}", f"{row['sd']:.2f}") for row in effects.to_dict("records")]
+    print_table(("random effect", "levels", "SD (log odds)"), rows)
+    print()
 
 
 def _print_unread(unread: pd.DataFrame) -> None:

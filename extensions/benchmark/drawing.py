@@ -174,7 +174,9 @@ def _chart(curves: Mapping[str, Any], along: str, title: str, length: float | No
         if number < 2 and not (sensitivity and number):
             mark = "bc-agent" if number == 0 else "bc-people"
             parts += [f'<circle class="{mark}" cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>' for x, y in (at(*point) for point in points)]
-    beside = f"○ {lines[1][0]}" if len(lines) > 1 and not sensitivity else f"grey: {len(lines) - 1} published models" if len(lines) > 2 else ""
+    beside = f"grey: {len(lines) - 1} published models" if len(lines) > 2 else ""
+    if len(lines) > 1 and not sensitivity:
+        beside = f"○ {lines[1][0]}"
     return [*parts, _text(left + 34, top + height + 34, beside, "bc-soft", 11)]
 
 

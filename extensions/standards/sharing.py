@@ -322,12 +322,7 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
     SpanLabError
         when a session cannot be read, or a wish cannot be met.
     """
-    if options.key_file is not None and options.real_ids:
-        raise SpanLabError("--key-file has the pseudonyms, and --real-ids does without them: leave out one of the two")
-    if options.key_file is not None and options.key_file.resolve().is_relative_to(place.resolve()):
-        raise SpanLabError(f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}")
-    if options.with_seeds and not options.seeds:
-        raise SpanLabError("--with-seeds shares all seeds, and --no-seeds none: leave out one of the two")
+    _check_options(options, place)
     infos = [(folder, read_session(folder)) for folder in find_sessions(sources)]
     people = sorted({info["participant"] for _, info in infos if kind_named(info["agent_kind"]).person})
     wanted = [name.strip() for name in (options.fields or "").split(",") if name.strip()]
@@ -357,25 +352,35 @@ def gather(sources: Sequence[str], options: Sharing, report: Report, place: Path
         free, seeds = frozenset(_free_phases(info["paradigm_data"])), options.seeds and (options.with_seeds or _seeds_safe(info, options))
         hashed = info["agent_settings_hash"] if person or options.with_seeds or not _of_somebody(info) else label
         sessions.append(SharedSession(folder, info, label, person, visit, finished, free, asked, seeds, hashed))
-        one = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
-        one.groups.update(filter(None, [info.get("group")]))
-        one.fields |= asked
+        participant = participants.setdefault(label, SharedParticipant(label, person, info["agent_kind"], _agent(info), _caution(info), {}))
+        participant.groups.update(filter(None, [info.get("group")]))
+        participant.fields |= asked
     if left_out:
         report.note(f"NOTE {counted(left_out, 'session')} {_TRACEABLE}: left out (--pseudonymous)")
     if not sessions:
         why = "the trials of every session may tell who took part (--pseudonymous)" if left_out else "no session has a finished trial"
         raise SpanLabError(f"there is nothing to share: {why}")
     _tell(sessions, people, labels, options, report)
-    for one in sessions:
-        told = participants[one.label].fields
-        for name in [name for name in one.fields if name in told and told[name] != one.fields[name]]:
-            del told[name]
-    sessions.sort(key=lambda one: (not one.person, one.label))  # not by folder: the order of names would tell whose pseudonyms they are
+    for session in sessions:
+        fields = participants[session.label].fields
+        for name in [name for name in session.fields if name in fields and fields[name] != session.fields[name]]:
+            del fields[name]
+    sessions.sort(key=lambda session: (not session.person, session.label))  # not by folder: the order of names would tell whose pseudonyms they are
     numbers = Counter[str]()
-    for one in sessions:
-        numbers[one.label] += 1
-        one.number = numbers[one.label]
-    return SharedData(sessions, sorted(participants.values(), key=lambda one: (not one.person, one.label)), wanted, options)
+    for session in sessions:
+        numbers[session.label] += 1
+        session.number = numbers[session.label]
+    return SharedData(sessions, sorted(participants.values(), key=lambda participant: (not participant.person, participant.label)), wanted, options)
+
+
+def _check_options(options: Sharing, place: Path) -> None:
+    """Raise SpanLabError where options contradict one another, or would share the table of pseudonyms."""
+    if options.key_file is not None and options.real_ids:
+        raise SpanLabError("--key-file has the pseudonyms, and --real-ids does without them: leave out one of the two")
+    if options.key_file is not None and options.key_file.resolve().is_relative_to(place.resolve()):
+        raise SpanLabError(f"{options.key_file} would be shared with the data: keep the table of pseudonyms outside of {place}")
+    if options.with_seeds and not options.seeds:
+        raise SpanLabError("--with-seeds shares all seeds, and --no-seeds none: leave out one of the two")
 
 
 def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapping[str, str], options: Sharing, report: Report) -> None:
@@ -386,7 +391,8 @@ def _tell(sessions: Sequence[SharedSession], people: Sequence[str], labels: Mapp
     if free and not options.free_text:
         report.note(f"NOTE wrong answers to {', '.join(free)} may be free text, and are shared as {OTHER}; --free-text shares them as they are")
     if many := sum(not _seeds_safe(one.info, options) for one in sessions):
-        seeds = _SEEDS_SHARED if options.with_seeds else _SEEDS_LEFT_OUT if options.seeds else "Seeds and identifiers of trials are left out, too."
+        seeds = _SEEDS_LEFT_OUT if options.seeds else "Seeds and identifiers of trials are left out, too."
+        seeds = _SEEDS_SHARED if options.with_seeds else seeds
         report.note(f"NOTE NOT PSEUDONYMOUS: {counted(many, 'session')} {_TRACEABLE}. {_TRIALS_TELL} {seeds}")
     if not people:
         return

@@ -198,7 +198,9 @@ class Rating(ResponseKind):
     @override
     def unscored_answer(self, sure: bool | None) -> Answer:
         """The highest number of an observer that remembered what it answered before, the lowest after a guess, the middle where nothing was answered."""
-        return self.values[len(self.values) // 2] if sure is None else self.to if sure else self.first
+        if sure is None:
+            return self.values[len(self.values) // 2]
+        return self.to if sure else self.first
 
     @override
     def unscored(self, answer: Answer | None) -> ItemScore:

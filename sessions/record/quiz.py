@@ -97,8 +97,11 @@ class QuizState:
         how = f"{last.right} of {last.items} right{' in ' if which else ''}{which}"
         if self.passed:
             return f"quiz passed ({how})"
-        follows = ", left" if self.left else ", went on" if self.over else ", waits for the assistant" if self.undecided else ""
-        return f"quiz not passed{follows} ({how})"
+        if self.left:
+            return f"quiz not passed, left ({how})"
+        if self.over:
+            return f"quiz not passed, went on ({how})"
+        return f"quiz not passed{', waits for the assistant' if self.undecided else ''} ({how})"
 
 
 def quiz_of(session: Mapping[str, Any], scores: Mapping[str, Sequence[Mapping[str, Any]]], events: Iterable[Mapping[str, Any]]) -> QuizState | None:

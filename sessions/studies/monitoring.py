@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -255,24 +255,7 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
     to_do, staircase = trials_left(info, events), staircase_of(info, events)
     planned = len(info["plan"])
     done = planned - to_do if staircase is None else len(staircase.levels)
-    kinds = [event["event"] for event in events]
-    stopped = next((event for event in reversed(events) if event["event"] in ("interrupted", "resumed", "session_start", "session_end")), None)
-    state: State = "running"
-    notes = list[str]()
-    if "session_end" in kinds or not to_do:
-        state = "finished"
-    elif stopped is not None and stopped["event"] == "interrupted":
-        state = "interrupted"
-        notes.append(str(stopped.get("why", "")))
-    resumed, failed = kinds.count("resumed"), len(failed_trials(events))
-    notes += [f"resumed {'once' if resumed == 1 else f'{resumed} times'}"] if resumed else []
-    notes += [f"{failed} failed"] if failed else []
-    implausible = {(event["trial"], event["attempt"]) for event in events if event["event"] == "step" and implausible_in(event)}
-    notes += [f"{len(implausible)} with times that cannot be true"] if implausible else []
-    replaced = replacements(events)
-    notes += [f"{replaced} replaced"] if replaced else []
-    quiz = quiz_of(info, finished_scores(events), events)
-    notes += [quiz.describe()] if quiz is not None and quiz.attempts else []
+    state, why = _state(events, to_do)
     scores = {key: of_trial for key, of_trial in finished_scores(events).items() if not is_practice(key)}
     items = [[score["correct"] for score in of_trial if score["correct_answer"] is not None] for of_trial in scores.values()]
     latest = [item for of_trial in items[-LATEST:] for item in of_trial]
@@ -297,8 +280,35 @@ def _watched(folder: Path, identity: tuple[str, str, str], order: Sequence[str],
         sent=sum(triggers),
         unsent=len(triggers) - sum(triggers),
         left_s=None if pace is None or staircase is not None or state == "finished" else pace * to_do,
-        note="; ".join(filter(None, notes)),
+        note="; ".join(filter(None, [why, *_notes(info, events)])),
     )
+
+
+def _state(events: Sequence[Event], to_do: int) -> tuple[State, str]:
+    """The state of a session, and why it was interrupted."""
+    stopped = next((event for event in reversed(events) if event["event"] in ("interrupted", "resumed", "session_start", "session_end")), None)
+    if not to_do or any(event["event"] == "session_end" for event in events):
+        return "finished", ""
+    if stopped is not None and stopped["event"] == "interrupted":
+        return "interrupted", str(stopped.get("why", ""))
+    return "running", ""
+
+
+def _notes(info: Mapping[str, Any], events: Sequence[Event]) -> Iterator[str]:
+    """What an assistant should know of a session."""
+    resumed = sum(event["event"] == "resumed" for event in events)
+    if resumed:
+        yield f"resumed {'once' if resumed == 1 else f'{resumed} times'}"
+    if failed := len(failed_trials(events)):
+        yield f"{failed} failed"
+    implausible = {(event["trial"], event["attempt"]) for event in events if event["event"] == "step" and implausible_in(event)}
+    if implausible:
+        yield f"{len(implausible)} with times that cannot be true"
+    if replaced := replacements(events):
+        yield f"{replaced} replaced"
+    quiz = quiz_of(info, finished_scores(events), events)
+    if quiz is not None and quiz.attempts:
+        yield quiz.describe()
 
 
 def _pace(events: Sequence[Event]) -> float | None:

@@ -31,7 +31,9 @@ class Answers:
     def of_status(self, told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
         """What a server refused, in a sentence and with a status."""
         busy = not told.permanent and status in (402, 429, 503, 529)
-        word: FaultWord = "filter" if told.filtered else "rate_limit" if busy and status == 402 else word_of_status(status)
+        word: FaultWord = "rate_limit" if busy and status == 402 else word_of_status(status)
+        if told.filtered:
+            word = "filter"
         return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
 
     def fault_in_body(self, nothing: NoReplyError, tries: int) -> Fault:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -202,10 +202,6 @@ class BatchStore:
         """Batches that have not ended."""
         return [batch for batch in self.batches if batch.state in ("prepared", "submitting", "submitted")]
 
-    def waited_for(self) -> frozenset[str]:
-        """Names of requests that are at the provider, or may be."""
-        return frozenset(line for batch in self.open for line in batch.lines)
-
     def result(self, line: str) -> Result | None:
         """What came for a request and was not used yet; None when nothing is there."""
         for batch in reversed(self.batches):
@@ -280,8 +276,3 @@ def _results(content: bytes, batch: str) -> Iterable[tuple[str, Result]]:
 
 def _body(body: Any) -> bytes:
     return body.encode("utf-8", "replace") if isinstance(body, str) else json.dumps(body).encode("ascii")
-
-
-def names_of(batches: Collection[Batch]) -> str:
-    """Batches in words."""
-    return " and ".join(batch.name or f"number {batch.number}" for batch in batches)

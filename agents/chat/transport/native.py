@@ -87,7 +87,8 @@ class NativeHook(SendHook):
         if error is not None and not self.has_error(answer):
             fields = error if isinstance(error, Mapping) else {"message": str(error)}
             said, code = str(fields.get("message") or error), str(fields.get("type") or fields.get("code") or "")
-            status = 429 if "rate_limit" in code else 529 if "overloaded" in code else 400 if code.startswith("invalid") else 500
+            known = {"rate_limit": 429, "overloaded": 529}
+            status = next((known[word] for word in known if word in code), 400 if code.startswith("invalid") else 500)
             fault = explain_status(self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code)
             fault.begun = True
             raise fault
@@ -312,7 +313,8 @@ class ResponsesHook(NativeHook):
             raise fault
         if answer.error is not None or answer.status in ("failed", "cancelled"):
             code, said = ("", f"the response is {answer.status}") if answer.error is None else (str(answer.error.code), str(answer.error.message))
-            status = 429 if "rate_limit" in code else 400 if code.startswith(("invalid", "image", "unsupported", "empty")) else 500
+            status = 400 if code.startswith(("invalid", "image", "unsupported", "empty")) else 500
+            status = 429 if "rate_limit" in code else status
             fault = explain_status(self._served, model, status, self._served.redact(f"an error in place of a reply: {said}"), 1, code)
             fault.begun, fault.taken = True, taken if usage is not None else None
             raise fault

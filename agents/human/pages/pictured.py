@@ -57,8 +57,10 @@ class Strip:
         letter : height of letters
         smallest : width that a display needs at least, in letters' heights
         """
-        signs = any(display.marks for display in displays)  # they are small
-        largest = round((2 * _LARGEST if signs else _LARGEST_FINE if fine(displays) else _LARGEST) * letter)
+        largest = _LARGEST_FINE if fine(displays) else _LARGEST
+        if any(display.marks for display in displays):  # they are small
+            largest = 2 * _LARGEST
+        largest = round(largest * letter)
 
         def fitting(columns: int) -> Strip:
             strip = cls(len(displays), columns, 0, letter, any(display.more for display in displays[:-1]))

@@ -452,7 +452,7 @@ def device_named(name: str) -> str:
     """
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        return "cuda" if there["cuda"] else "mps" if there["mps"] else "cpu"
+        return next(device for device in ("cuda", "mps", "cpu") if there[device])
     if not there[name]:
         raise SpanLabError(f"this machine has no {name} device that torch can use; set 'device: cpu' (or auto) in the config")
     return name
