@@ -37,9 +37,8 @@ from ..speedups.sight import by_patches
 from . import curves
 from .config import TrainingConfig
 from .evaluation import ConditionAccuracy, frequencies, test, validate
-from .journal import TrainingJournal, TrainingProgress
+from .journal import Recent, TrainingJournal, TrainingProgress
 from .learning import JointLoss, Loaded, Plateau, blind_loss, load, rate_at
-from .recent import Recent
 from .state import TrainingState, config_of_state, read_state, write_state
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from spanlab.api import read_rules
 from spanlab.core import SpanLabError
 from spanlab.extensions.battery.composites import Composite, add_composite, correlations, matrix, read_composite
 from spanlab.extensions.battery.files import write
-from spanlab.extensions.battery.people import ScoreTable, scores_by_person
-from spanlab.extensions.battery.scales import alpha, omega
+from spanlab.extensions.battery.people import ScoreTable, alpha, omega, scores_by_person
 
 LISTS = ("corsi", "digit_span", "operation_span", "symmetry_span")
 #: accuracy of decisions of those whom the rule of 85 % is about: below, at, and above the edge

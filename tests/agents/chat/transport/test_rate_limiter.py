@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from spanlab.agents.chat.transport.endpoint import EndpointError
 from spanlab.agents.chat.transport.faults import LONGEST_ASKED_S, Fault, asked_wait
-from spanlab.agents.chat.transport.pace import Bucket
-from spanlab.agents.chat.transport.rate_limiter import COOL_DOWN_S, FIRST_LIMIT, Limit, RateLimiter
+from spanlab.agents.chat.transport.rate_limiter import COOL_DOWN_S, FIRST_LIMIT, Bucket, Limit, RateLimiter
 from spanlab.agents.interruptions import Stopped
 
 
