@@ -51,7 +51,8 @@ def test_the_last_event_of_a_trial_gives_its_columns_to_all_rows_of_the_trial() 
     before = response_rows(read_session(SESSION), events)
     end = next(number for number, event in enumerate(events) if event["event"] == "trial_end" and event["trial"] == "2")
     within: list[Any] = [blinks("2", 7), blinks("2", 3), {**blinks("2", 9), "attempt": 2}]
-    rows = response_rows(read_session(SESSION), [*events[:end], *within, *events[end:], blinks("1", 1, eye="left"), blinks("99", 1)])
+    after: list[Any] = [blinks("1", 1, eye="left"), blinks("99", 1)]
+    rows = response_rows(read_session(SESSION), [*events[:end], *within, *events[end:], *after])
     more = {1: {"event_blinks_count": 1, "event_blinks_eye": "LEFT"}, 2: {"event_blinks_count": 3, "event_blinks_eye": "both"}}
     assert rows == [{**row, **more.get(int(row["trial"] or 0), {})} for row in before]
     table = response_table(rows).to_pandas()
