@@ -16,7 +16,7 @@ from pathlib import Path
 from spanlab.agents import Published, Response
 from spanlab.core import Problem, SpanLabError
 from spanlab.exchange import all_or_none, format_problems, refused
-from spanlab.paradigms import Generator, Paradigm, Percept, PlannedTrial, Verdict, load_paradigm, trial_seed
+from spanlab.paradigms import Generator, Paradigm, Percept, PlannedTrial, load_paradigm, trial_seed
 from spanlab.sessions import Request, Runner, begin, session_stem
 from spanlab.sessions.record import read_session, read_table
 
@@ -277,10 +277,10 @@ def _answers(source: _Source, plan: Sequence[PlannedTrial]) -> Iterator[tuple[li
         for step in planned.compile(source.paradigm, _GENERATOR).steps:
             if not step.percept.model_step:
                 continue
-            verdict: Verdict = "missed"
             if asked:
-                verdict = "right" if block.trials[asked - 1].correct else "wrong"
-            percepts.append(step.shown_after(verdict))
+                percepts.append(step.shown_after("right" if block.trials[asked - 1].correct else "wrong"))
+            else:
+                percepts.append(step.shown_after("missed"))
             asked += step.percept.ask is not None
         yield percepts, [Response(trial.response, trial.rt_ms, notes={"prefilled": True} if trial.prefilled else {}) for trial in block.trials]
 
