@@ -167,7 +167,7 @@ def replay(
 
 
 def _is_module(agent: object) -> TypeIs[torch.nn.Module]:
-    """Whether something is a torch module; torch is not imported for that."""
+    """Return True for a torch module; torch is not imported for that."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(agent, torch.nn.Module)
 

@@ -134,7 +134,7 @@ def run_demo(output: Path, me: bool = False, everything: bool = False, browser: 
 
 
 def _real(folder: Path) -> bool:
-    """Whether a session is that of a network or a person, and not simulated or scripted."""
+    """Return True for a session of a network or a person that is not simulated or scripted."""
     return read_session(folder)["agent_kind"] in (NETWORK.name, PARTICIPANT.name)
 
 

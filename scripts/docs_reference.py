@@ -77,7 +77,7 @@ def _entry(name: str, thing: Any) -> str:
 
 
 def _signature(name: str, thing: Any) -> str:
-    """How it is called: a parameter to a line where one line would be long."""
+    """The call of a function: a parameter to a line where one line would be long."""
     shown: list[str] = []
     for parameter in inspect.signature(thing).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in shown and not any(one.startswith("*") for one in shown):

@@ -192,7 +192,7 @@ class ChatAgent(ConcurrentAgent):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """How the server is treated."""
+        """Limits on requests: rate, repeats, budgets."""
         return self._request_limits
 
     @override
@@ -208,7 +208,7 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def sentences(self, kinds: Iterable[ResponseKind]) -> dict[str, Sentences]:
-        """What it is told of questions of these kinds."""
+        """The sentences for a chat model about questions of these kinds."""
         return {kind.record_key(): sentences_of(kind, self._settings) for kind in kinds}
 
     @override
@@ -287,7 +287,7 @@ class ChatAgent(ConcurrentAgent):
         return ChatEpisode(conversation, replies, self._settings, self._request_limits.fail_on_error, self._judge, keep, self._scoring())
 
     def _scoring(self) -> Scoring | None:
-        """How answers are scored in a trial, where they are."""
+        """The scoring of answers in a trial; None where answers are read instead."""
         return None if self._scorer is None else Scoring(self._scorer, PaidReplies(self._client.ask, scores=True))
 
     def memory(self) -> Memory:
@@ -333,19 +333,19 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def setting_rules(self) -> SettingRules:
-        """Which settings came later than the first records."""
+        """The settings that came later than the first records."""
         return SettingRules(later=ChatSettings.later())
 
     @override
     def apparatus(self) -> dict[str, Any]:
-        """Where the model was served, how the server was treated, what it was found to see, and the version of the reader of its replies."""
+        """The place where the model was served, the limits on requests, what it was found to see, and the version of the reader of its replies."""
         judge = {} if self._judge is None else {"judge": {"model": self._judge.name, "endpoint": self._judge.where}}
         seen = {**self._vision.found, **self._hearing.result}
         return {"endpoint": self._endpoint.public, **self._request_limits.model_dump(mode="json"), **seen, "reader": READER, **judge}
 
     @property
     def judge(self) -> Judge | None:
-        """Who reads replies in which nothing else finds an answer."""
+        """The model that reads replies in which nothing else finds an answer."""
         return self._judge
 
     @override
@@ -389,7 +389,7 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def status_line(self) -> str:
-        """How it stands, in a few words: for the line that shows progress."""
+        """The state of the requests in a few words, for the line that shows progress."""
         batches = self._client.batches
         return " · ".join(filter(None, (self.spending.tally(), "" if batches is None else batches.tally)))
 
@@ -416,7 +416,7 @@ class ChatAgent(ConcurrentAgent):
 
     @override
     def under_way(self) -> str:
-        """What goes on at the provider when the session has stopped, in a sentence; empty when nothing does."""
+        """The work that goes on at the provider when the session has stopped, in a sentence; empty for none."""
         return "" if self._client.batches is None else self._client.batches.under_way()
 
     @override

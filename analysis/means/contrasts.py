@@ -42,7 +42,7 @@ class SkewedShares:
     together: np.ndarray
 
     def reach(self, up: bool, level: float) -> float:
-        """How far the sum may go up or down: by Wilson's intervals of the shares, put together (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
+        """Return how far the sum may go up or down: Wilson's intervals of the shares, put together (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
         away = []
         for mean, se, size, weight in zip(self.means, self.ses, self.sizes, self.weights, strict=True):
             low, high = wilson_limits(mean, se, size - 1, level)
@@ -273,7 +273,7 @@ def contrast(
 
 
 def _skewed(shares: np.ndarray, answers: np.ndarray, weight: np.ndarray, size: np.ndarray, floors: np.ndarray, covariance: np.ndarray) -> SkewedShares:
-    """What :class:`SkewedShares` has of some cells, from the covariance of their weighted means."""
+    """Return :class:`SkewedShares` of some cells, from the covariance of their weighted means."""
     ses = np.sqrt(np.diag(covariance))
     together = covariance / np.where(ses, ses, 1.0)[:, None] / np.where(ses, ses, 1.0)
     np.fill_diagonal(together, 1.0)

@@ -181,7 +181,7 @@ def _print_random(effects: pd.DataFrame) -> None:
 
 
 def _print_unread(unread: pd.DataFrame) -> None:
-    """Whose replies could not be read, and what that leaves open."""
+    """Print the shares of replies that could not be read, and what they leave open."""
     if not len(unread):
         return
     print("Replies that could not be read (they count as wrong)\n")

@@ -305,7 +305,7 @@ def _again(typed: Sequence[str], visit: Visit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WayOn:
-    """What goes on with an unfinished session of a study.
+    """Continuation of an unfinished session of a study.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class WayOn:
 
 
 def lines_to_go_on(folder: Path) -> list[str] | None:
-    """What goes on with each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
+    """Return the lines on each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
     ways = ways_on(folder)
     return None if ways is None else [way.line for way in ways]
 
@@ -348,7 +348,7 @@ def recorded_by(file: Path) -> Path:
 
 
 def ways_on(folder: Path) -> list[WayOn] | None:
-    """How each unfinished session of a study in a folder of its data goes on; None for a folder that is not a study's."""
+    """Return the continuation of each unfinished session of a study in a folder of its data; None for a folder that is not a study's."""
     from ...sessions.studies.visit_files import finished_on_record, latest_visits, read_journal
 
     visits = latest_visits(folder.resolve())

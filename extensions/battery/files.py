@@ -64,7 +64,7 @@ def gathered(paths: Sequence[Path], rules: Sequence[Rule] = (), *, errors: bool 
 
 
 def _fields(session: Path, participant: str) -> dict[str, Any]:
-    """What is known of a participant of a study; nothing where the session is of none."""
+    """Return the fields of a participant of a study; nothing for a session of no study."""
     try:
         return known_fields(session.parent.parent.parent, participant)
     except (SpanLabError, OSError, KeyError):

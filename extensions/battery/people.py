@@ -267,7 +267,7 @@ def _add_conduct(table: ScoreTable, sessions: Sequence[SessionFacts]) -> None:
 
 
 def _timing_problems(sessions: Sequence[SessionFacts]) -> dict[str, int]:
-    """How many problems the timing verdict of each session names; a session without a verdict, such as one that ended before its first trial, is left out."""
+    """Count the problems that the timing verdict of each session names, without sessions that have no verdict, such as those without a trial."""
     problems: dict[str, int] = {}
     for facts in sessions:
         with suppress(SpanLabError):

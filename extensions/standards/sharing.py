@@ -175,7 +175,7 @@ class SharedSession:
     number: int = 0
 
     def hides_text(self, options: Sharing, phase: str | None) -> bool:
-        """Whether the answers in a phase may be free text, and such text is not to be shared."""
+        """Return True if the answers in a phase may be free text, and such text is not to be shared."""
         return not options.free_text and (phase in self.free or any("=" in name for name in self.free))
 
     @property
@@ -233,13 +233,13 @@ class SharedData:
 
     @property
     def who(self) -> str:
-        """How many people and machines took part."""
+        """The numbers of people and machines that took part."""
         people = sum(one.person for one in self.participants)
         return f"{people} {'person' if people == 1 else 'people'} and {counted(len(self.participants) - people, 'machine')}"
 
     @property
     def grouped(self) -> bool:
-        """Whether somebody belongs to a group of a study."""
+        """True if somebody belongs to a group of a study."""
         return any(one.groups for one in self.participants)
 
     @property
@@ -252,7 +252,7 @@ class SharedData:
         return next(one for one in self.participants if one.label == session.label)
 
     def fields_of(self, session: SharedSession) -> dict[str, Any]:
-        """What was asked about the participant: in the session itself, or else in others."""
+        """Return the answers to questions about the participant: in the session itself, or else in others."""
         return {**self.participant(session).fields, **session.fields}
 
     def of_session(self, session: SharedSession, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -268,7 +268,7 @@ class SharedData:
             yield shared
 
     def has(self, column: str) -> bool:
-        """Whether a column of the response table is shared."""
+        """Return True if a column of the response table is shared."""
         return (column not in _APART or (column == "started_at" and self.options.dates)) and (column not in _SEEDS or any(one.seeds for one in self.sessions))
 
     def columns(self, names: Iterable[str]) -> list[Column]:
@@ -414,12 +414,12 @@ _SEEDS_SHARED = "Their seeds are shared: whoever guesses an identifier can see f
 
 
 def _seeds_safe(info: SessionInfo, options: Sharing) -> bool:
-    """Whether the seeds of a session tell nothing about people that is not shared anyway."""
+    """Return True if the seeds of a session tell nothing about people that is not shared anyway."""
     return seed_independent(info) or (options.real_ids and kind_named(info["agent_kind"]).person)
 
 
 def _of_somebody(info: SessionInfo) -> bool:
-    """Whether the settings of a machine may tell whose trials or answers it repeats."""
+    """Return True if the settings of a machine may tell whose trials or answers it repeats."""
     return kind_named(info["agent_kind"]).role == "replay" or not seed_independent(info)
 
 
@@ -481,7 +481,7 @@ def _machine(info: SessionInfo) -> tuple[str, str]:
 
 
 def _agent(info: SessionInfo) -> str:
-    """What an agent is called, without folders, and without the participant whose answers a replay gives again."""
+    """Return the name of an agent, without folders, and without the participant whose answers a replay gives again."""
     kind = kind_named(info["agent_kind"])
     if kind.person or kind.role == "replay":
         return kind.name
@@ -490,7 +490,7 @@ def _agent(info: SessionInfo) -> str:
 
 
 def _caution(info: SessionInfo) -> str:
-    """What must be said wherever an agent's data are: that it is not a model, or was handed the answers."""
+    """Return the remark that must accompany an agent's data: that it is not a model, or was handed the answers."""
     return "; ".join([text for text in (info.get("label"),) if text] + ["was given the correct answers (an oracle)"] * info["oracle"])
 
 
@@ -524,7 +524,7 @@ def _as_json(name: str, declared: set[str]) -> bool:
 
 
 def _meaning(name: str, scored: Mapping[str, str] | None) -> tuple[str, str]:
-    """What a column holds that is not declared, and its unit."""
+    """Return the meaning and the unit of a column that is not declared."""
     what, _, rest = name.partition("_")
     if scored is not None:
         return scored["meaning"], scored["unit"]

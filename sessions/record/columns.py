@@ -232,12 +232,12 @@ def _attempt(event: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def implausible_in(step: Mapping[str, Any]) -> tuple[str, ...]:
-    """Why times of a step cannot be true, as the server saw it."""
+    """Return the reasons why times of a step cannot be true, as the server saw it."""
     return tuple(map(str, _notes_of(step).get("implausible") or ()))
 
 
 def replacements(events: Iterable[Mapping[str, Any]]) -> int:
-    """How many trials were begun once more, because the attempt before was not finished."""
+    """Count the trials that were begun once more, because the attempt before was not finished."""
     attempts: dict[str, int] = {}
     for event in events:
         if event.get("event") == "trial_start":

@@ -133,7 +133,7 @@ def packed(table: ResponseTable, session: str) -> bytes:
 
 
 def _arrow_types() -> Mapping[str, Any]:
-    """How Arrow calls the types of columns."""
+    """Arrow's names of the types of columns."""
     import pyarrow
 
     return {"string": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "json": pyarrow.string()}

@@ -272,7 +272,7 @@ _ASKED = "step with a question"
 
 
 def event_damage(event: object) -> str | None:
-    """Why a line of ``events.jsonl`` cannot be read, or None."""
+    """Return why a line of ``events.jsonl`` cannot be read, or None."""
     tag = _tag(event)
     if tag is None:
         return "it is not an event"
@@ -314,7 +314,7 @@ def _tag(event: object) -> str | None:
 
 
 def session_damage(session: Mapping[str, Any]) -> str | None:
-    """Why the content of ``session.json`` cannot be read, or None."""
+    """Return why the content of ``session.json`` cannot be read, or None."""
     fault = misfit(SessionInfo, session)
     if fault is not None:
         return fault
@@ -327,7 +327,7 @@ def session_damage(session: Mapping[str, Any]) -> str | None:
 
 
 def misfit(model: Any, value: object) -> str | None:
-    """Why a value does not fit a model: a key that is missing, of a wrong type, or unknown. None when it fits."""
+    """Return why a value does not fit a model: a key that is missing, of a wrong type, or unknown. None when it fits."""
     validator = _validator(model)
     if validator.isinstance_python(value):
         return None

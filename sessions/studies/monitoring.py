@@ -295,7 +295,7 @@ def _state(events: Sequence[Event], to_do: int) -> tuple[State, str]:
 
 
 def _notes(info: Mapping[str, Any], events: Sequence[Event]) -> Iterator[str]:
-    """What an assistant should know of a session."""
+    """The facts about a session that its assistant should know."""
     resumed = sum(event["event"] == "resumed" for event in events)
     if resumed:
         yield f"resumed {'once' if resumed == 1 else f'{resumed} times'}"

@@ -1,4 +1,4 @@
-"""What came back from a server, alone or in a batch, as a fault where it is no reply."""
+"""Answers of a server, alone or in a batch, as faults where they are no replies."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Answers:
         self._endpoint, self._model = endpoint, model
 
     def refused(self, status: int, body: bytes, headers: Mapping[str, str], tries: int) -> Fault:
-        """What a server refused, with a status."""
+        """Return the fault of a refusal."""
         told = explain_answer(status, body, self._endpoint, self._model, tries, "retry-after" in headers)
         return self.of_status(told, status, asked_wait(headers))
 
     def of_status(self, told: EndpointError, status: int, wait_s: float | None = None) -> Fault:
-        """What a server refused, in a sentence and with a status."""
+        """Return the fault of a refusal that has been put into a sentence."""
         busy = not told.permanent and status in (402, 429, 503, 529)
         word: FaultWord = "rate_limit" if busy and status == 402 else word_of_status(status)
         if told.filtered:
@@ -37,7 +37,7 @@ class Answers:
         return Fault(word, told, busy, wait_s, begun=may_be_paid(status))
 
     def fault_in_body(self, nothing: NoReplyError, tries: int) -> Fault:
-        """What came in place of a reply, as if all was well: an error that the server tells, or nothing that can be read."""
+        """Return the fault of an answer that came as if all was well: an error that the server reports, or nothing that can be read."""
         where, said = self._endpoint.public, self._endpoint.redact(nothing.said)
         if not said:
             wrong = f"{where} answered, but not as a chat-completions server does; is {self._endpoint.source} right (it usually ends in /v1)?"
@@ -51,7 +51,7 @@ class Answers:
         return replace(fault, begun=nothing.begun or fault.begun, taken=nothing.taken)
 
     def of_batch(self, result: Result, tries: int) -> Reply | Fault:
-        """What a batch has brought for a request: replies and errors are told apart as those of requests that are sent alone."""
+        """Return the reply or the fault that a batch has for a request: replies and errors are told apart as those of requests that are sent alone."""
         where, batch = self._endpoint.public, result.batch
         if result.status is not None and result.status >= 300:
             return self.refused(result.status, result.body, {}, tries)

@@ -33,7 +33,7 @@ def line_name(request: Request) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a batch brought for one request.
+    """Result of a batch for one request.
 
     Parameters
     ----------
@@ -203,14 +203,14 @@ class BatchStore:
         return [batch for batch in self.batches if batch.state in ("prepared", "submitting", "submitted")]
 
     def result(self, line: str) -> Result | None:
-        """What came for a request and was not used yet; None when nothing is there."""
+        """Return the unused result for a request; None if there is none."""
         for batch in reversed(self.batches):
             if batch.state == "ended" and line not in batch.used and line in (found := self._results_of(batch)):
                 return found[line]
         return None
 
     def _results_of(self, batch: Batch) -> Mapping[str, Result]:
-        """What a batch brought, by the names of requests. Of those that it says nothing of, one that was cut short has done nothing."""
+        """Results of a batch, by the names of requests. Of those that it says nothing of, one that was cut short has done nothing."""
         if batch.number not in self._results:
             cut = None if batch.ended_as == "completed" else {"code": f"batch_{batch.ended_as}", "message": f"the batch is {batch.ended_as}"}
             found = {line: Result(batch.name, error=cut) for line in batch.lines}
@@ -229,11 +229,11 @@ class BatchStore:
         return self._results[batch.number]
 
     def lost(self) -> int:
-        """How many requests may have been paid for without a usable reply: of batches that were given up, or submitted twice."""
+        """The number of requests that may have been paid for without a usable reply: of batches that were given up, or submitted twice."""
         return sum(batch.twice + (len(batch.lines) - len(batch.used) if batch.state == "given_up" else 0) for batch in self.batches)
 
     def in_batches(self, replies: Mapping[str, int]) -> dict[str, Any] | None:
-        """What is at the provider, or came from there and was not used yet, for an account; None when nothing is.
+        """The requests at the provider, and its unused results, for an account; None if there are none.
 
         Parameters
         ----------

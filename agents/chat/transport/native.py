@@ -81,7 +81,7 @@ class NativeHook(SendHook):
         raise fault  # outside of the except blocks: the client's errors hold the request, whose headers hold the key
 
     def _checked(self, answer: Any, model: str) -> Reply:
-        """What came as a reply, or the error that came in place of one with status 200."""
+        """Return an answer that is a reply; raise the error that came in place of one with status 200."""
         told = answer if isinstance(answer, Mapping) else getattr(answer, "model_extra", None) or {}
         error = getattr(answer, "error", None) or told.get("error")
         if error is not None and not self.has_error(answer):
@@ -103,7 +103,7 @@ class NativeHook(SendHook):
         raise fault
 
     def has_error(self, answer: Any) -> bool:
-        """Whether :meth:`read` explains an error in an answer itself."""
+        """Return True if :meth:`read` explains an error in an answer itself."""
         return False
 
     def filtered(self, why: str, taken: Taken | None) -> EndpointError:
@@ -129,11 +129,11 @@ class NativeHook(SendHook):
 
     @abstractmethod
     async def asked(self, client: Any, arguments: Mapping[str, Any]) -> Any:
-        """What the client gives back."""
+        """Send a request and return what the client gives back."""
 
     @abstractmethod
     def read(self, answer: Any, model: str) -> Reply:
-        """What it gives back as a reply.
+        """Read an answer of the client as a reply.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class NativeHook(SendHook):
 
 
 def explain_client_error(error: Any, endpoint: Endpoint, model: str) -> EndpointError:
-    """What a server refused, by the error of an official client."""
+    """Explain a refusal by the error of an official client."""
     body = error.body if isinstance(error.body, Mapping) else {}
     told = body.get("error", body)
     told = told if isinstance(told, Mapping) else {"message": str(told)}
@@ -162,7 +162,7 @@ def explain_client_error(error: Any, endpoint: Endpoint, model: str) -> Endpoint
 
 
 def _never_left(error: BaseException) -> bool:
-    """Whether a connection was never made."""
+    """Return True if a connection was never made."""
     cause: BaseException | None = error
     while cause is not None:
         if type(cause).__name__ in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol"):
@@ -350,5 +350,5 @@ _HOOKS: Mapping[str, type[NativeHook]] = {"anthropic": AnthropicHook, "responses
 
 
 def native_hook(api: str, endpoint: Endpoint) -> NativeHook | None:
-    """What sends requests to a provider; None where it speaks chat completions."""
+    """Return the function that sends requests to a provider; None where it speaks chat completions."""
     return _HOOKS[api](endpoint) if api in _HOOKS else None

@@ -85,7 +85,7 @@ class Pace:
 
     @property
     def tried(self) -> bool:
-        """Whether one request is trying the server, for which the others wait."""
+        """True while one request tries the server, and the others wait for it."""
         return self._refused > 0 and self._trying
 
     def wait(self, at: float) -> float:
@@ -149,7 +149,7 @@ COOL_DOWN_S: Final = 2.0
 
 
 class Limit:
-    """How many requests may be under way.
+    """Limit on the number of requests under way.
 
     It begins small, doubles from reply to reply until the server first complains, and from then on grows by one in the time of one reply. When the server is
     too busy it is halved, at most once in a cool-down, and only for requests that were sent after the last time: all that a burst of refusals says is one
@@ -170,7 +170,7 @@ class Limit:
 
     @property
     def fixed(self) -> bool:
-        """Whether the limit is fixed."""
+        """True if the limit is fixed."""
         return self._fixed is not None
 
     @property
@@ -194,7 +194,7 @@ class Limit:
 
 
 class Budget(Protocol):
-    """What a request may take of a budget of cost or tokens."""
+    """Budget of cost or tokens, and the share of it that a request may take."""
 
     def reserve(self, alone: bool) -> bool:
         """Hold it, if it is there. One that is ``alone`` is let in, to be told why it may not leave, unless it waits for what is held elsewhere."""
@@ -231,7 +231,7 @@ class Pass:
 
 
 class RateLimiter:
-    """Where requests wait until they may be sent, and trials until they may begin.
+    """Rate limiter: requests wait in it until they may be sent, and trials until they may begin.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class RateLimiter:
 
     @property
     def limit(self) -> int:
-        """How many requests may be under way now."""
+        """The number of requests that may be under way now."""
         return self._limit.now
 
     def stop(self, why: str) -> None:

@@ -30,7 +30,7 @@ _FINE = 4
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Where the displays of an example are: in one row, or in several where they are larger so.
+    """Layout of the displays of an example: one row, or several where they are larger so.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Strip:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return -(-self.many // self.columns)
 
     @property
@@ -139,7 +139,7 @@ class Strip:
 
 
 def _question(image: Image.Image, draw: ImageDraw.ImageDraw, display: ExampleDisplay, asks: ResponseKind, left: int, top: int, side: int) -> None:
-    """How a question is answered, and its right answers."""
+    """Draw the way in which a question is answered, and its right answers."""
     _cells(draw, asks, left, top, side)
     draw_keys(draw, asks.surface(), left, top, side)
     _own(draw, display.marks, asks, left, top, side)

@@ -48,7 +48,7 @@ class PageIdle(PageGone):
 
 @dataclass(frozen=True, slots=True)
 class PageEvent:
-    """What a page tells.
+    """Event of a page.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ class Channel:
             raise PageIdle(f"nothing has happened at the page for {self._idle / 60:g} minutes")
 
     def cut_body(self, command: int) -> Mapping[str, Any] | None:
-        """What the page told of the step in which it cut a trial off; None where the page has not cut it."""
+        """The page's report on the step in which it cut a trial off; None where the page has not cut it."""
         with self._changed:
             cut = self._events.get((command, "cut", -1))
             return None if cut is None else cut.body
@@ -363,18 +363,18 @@ class Channel:
 
     @property
     def in_use(self) -> bool:
-        """Whether a page is connected."""
+        """True if a page is connected."""
         return self._send is not None
 
     @property
     def doing(self) -> tuple[str, str]:
-        """What the page was told to do last, and the title of the page that it shows; empty before the first command."""
+        """The last command to the page, and the title that it shows; empty before the first command."""
         with self._changed:
             first = self._open[0] if self._open else {}
             return str(first.get("what", "")), str(first.get("title", ""))
 
     def belongs_to(self, instance: str) -> bool:
-        """Whether this loaded page is the one that was connected last."""
+        """Return True if this loaded page is the one that was connected last."""
         return self._instance == instance
 
     def attach(self, send: Send, instance: str, last: int) -> None:

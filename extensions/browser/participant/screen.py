@@ -51,7 +51,7 @@ class PageScreen:
 
 
 class ScreenReport(BaseModel):
-    """What a page tells of its screen."""
+    """Report of a page on its screen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

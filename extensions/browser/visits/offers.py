@@ -1,4 +1,4 @@
-"""What a server offers: the sessions of a study, or one paradigm; for whoever comes with a link."""
+"""Offers of a server: the sessions of a study, or one paradigm, for anybody who comes with a link."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _BEGINNING = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How the page of a participant looks and answers."""
+    """Looks of a participant's page, and its way of answering."""
 
     theme: ThemeName = "standard"
     palette: PaletteName = "published"
@@ -106,7 +106,7 @@ class FormQuestion:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a visit ends, in words for the participant.
+    """End of a visit, in words for the participant.
 
     Parameters
     ----------
@@ -129,14 +129,14 @@ class LinkError(SpanLabError):
 
 
 class Host(Protocol):
-    """Who looks after a visit: seats the participant at the page, and asks questions about them."""
+    """Host of a visit: seats the participant at the page, and asks questions about them."""
 
     def seat(self, looks: Looks, language: str) -> WindowAgent:
         """Somebody at the page."""
         ...
 
     def ask(self, title: str, questions: Iterable[FormQuestion], wrong: Mapping[str, str]) -> Mapping[str, str]:
-        """What is typed in answer to the questions."""
+        """Return what is typed in answer to the questions."""
         ...
 
     def recorded_in(self, folder: Path) -> None:
@@ -180,7 +180,7 @@ class Offer(Protocol):
 
     @property
     def title(self) -> str:
-        """What participants read above the first page."""
+        """The title that participants read above the first page."""
         ...
 
     @property
@@ -190,12 +190,12 @@ class Offer(Protocol):
 
     @property
     def looks(self) -> Looks:
-        """How the page looks and answers."""
+        """The looks of the page, and its way of answering."""
         ...
 
     @property
     def phones(self) -> bool:
-        """Whether phones will do."""
+        """True if phones will do."""
         ...
 
     @property
@@ -204,11 +204,11 @@ class Offer(Protocol):
         ...
 
     def places(self) -> tuple[int, int] | None:
-        """How many places are taken, of how many; None where nobody counts them."""
+        """The number of places that are taken, of how many; None where nobody counts them."""
         ...
 
     def watch(self, judge: Judge | None = None) -> Watch:
-        """What reads all its sessions as they are now, for the assistant."""
+        """The function that reads all its sessions as they are now, for the assistant."""
         ...
 
     @property
@@ -218,7 +218,7 @@ class Offer(Protocol):
 
     @property
     def wanted(self) -> Mapping[str, Any]:
-        """What a page takes from its link: ``identifiers``, of which the first that is there says who takes part, ``needed`` if there must be one, and
+        """The parts of a link that a page takes: ``identifiers``, of which the first that is there says who takes part, ``needed`` if there must be one, and
         ``keep``, what it passes on."""
         ...
 
@@ -228,7 +228,7 @@ class Offer(Protocol):
         ...
 
     def admits(self, participant: str, link: Mapping[str, str]) -> bool:
-        """Whether somebody with this link may come."""
+        """Return True if somebody with this link may come."""
         ...
 
     def timed_out(self, participant: str, link: Mapping[str, str], language: str) -> End | None:
@@ -295,7 +295,7 @@ class ParadigmOffer:
 
     @property
     def title(self) -> str:
-        """What participants read above the first page."""
+        """The title that participants read above the first page."""
         return self.paradigm.titled(self.language)
 
     @classmethod
@@ -343,7 +343,7 @@ class ParadigmOffer:
         return None
 
     def watch(self, judge: Judge | None = None) -> Watch:
-        """What reads all sessions of people with the paradigm."""
+        """The function that reads all sessions of people with the paradigm."""
         return ParadigmMonitor(self.paradigm.name, self.data, judge)
 
     def take(self, participant: str, session: str, host: Host) -> End:
@@ -419,7 +419,7 @@ class StudyOffer:
 
     @property
     def title(self) -> str:
-        """What participants read above the first page."""
+        """The title that participants read above the first page."""
         return self.study.title
 
     @property
@@ -434,7 +434,7 @@ class StudyOffer:
 
     @property
     def phones(self) -> bool:
-        """Whether phones will do."""
+        """True if phones will do."""
         return self.study.online is None or not self.study.online.phones_refused
 
     @property
@@ -461,7 +461,7 @@ class StudyOffer:
         return cls(study, data, kind)
 
     def places(self) -> tuple[int, int] | None:
-        """How many places are taken, where the study is for so many people, or its groups are."""
+        """The number of places that are taken, where the study is for so many people, or its groups are."""
         sizes = [group.people for group in self.study.groups]
         in_groups = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
         limits = [limit for limit in (self.study.people, in_groups) if limit is not None]
@@ -470,7 +470,7 @@ class StudyOffer:
         return sum(one.kind == "person" and one.takes_part for one in people(self.data / self.study.name)), min(limits)
 
     def watch(self, judge: Judge | None = None) -> Watch:
-        """What reads all sessions of the study."""
+        """The function that reads all sessions of the study."""
         return Monitor(self.study, self.data, judge)
 
     @property
@@ -495,7 +495,7 @@ class StudyOffer:
         return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
 
     def admits(self, participant: str, link: Mapping[str, str]) -> bool:
-        """Whether the link is signed, or the identifier listed, where the study file asks for that."""
+        """Return True if the link is signed, or the identifier listed, where the study file asks for that."""
         online = self.study.online
         if online is None or online.admission == "open":
             return True
@@ -539,11 +539,11 @@ class StudyOffer:
 
     @property
     def _asks_first(self) -> bool:
-        """Whether somebody new has to do something before there is a place."""
+        """Return True if somebody new has to do something before there is a place."""
         return self.study.consent is not None or (self.places() is not None and not self.study.fields)
 
     def _decided(self, agent: WindowAgent, language: str) -> str:
-        """What somebody new has decided about taking part, before there is a place: nobody takes one who does nothing."""
+        """Return the decision of somebody new about taking part, before there is a place: nobody takes one who does nothing."""
         agent.speak(language)
         if self.study.consent is not None:
             return ask_for_consent(agent, self.study.consent[language], language)
@@ -589,7 +589,7 @@ class StudyOffer:
             append_line(folder / JOURNAL, {"event": event, "at": utc_now(), **more})
 
     def _lacking(self, screen: PageScreen) -> list[tuple[str, str]]:
-        """What the study requires and the page does not have."""
+        """Return the requirements of the study that the page does not meet."""
         return [] if self.study.online is None else lacking(self.study.online.require, screen)
 
     def _over(self, folder: Path, participant: str, link: Mapping[str, str]) -> End | None:
@@ -678,7 +678,7 @@ class StudyOffer:
         )
 
     def _check_link(self, request: VisitRequest, asked: Collection[str] = ()) -> dict[str, str]:
-        """What is wrong with the answers to questions, by their names.
+        """Return the faults of the answers to questions, by their names.
 
         Raises
         ------
@@ -691,7 +691,7 @@ class StudyOffer:
         return wrong
 
     def _asked(self, request: VisitRequest, host: Host) -> VisitRequest:
-        """What the study asks about somebody who begins: where it asks for consent, the language alone, and all else later.
+        """The questions of the study about somebody who begins: where it asks for consent, the language alone, and all else later.
 
         Raises
         ------
@@ -717,7 +717,7 @@ class StudyOffer:
 
 
 def _about(visit: Visit, host: Host) -> Mapping[str, Any]:
-    """What the study asks about a participant who has agreed to take part."""
+    """The questions of the study about a participant who has agreed to take part."""
     known = known_fields(visit.folder.parent.parent, str(visit.person.name))
     due, typed = to_ask(visit.study.fields, known), dict[str, str]()
     first = True
@@ -736,7 +736,7 @@ def _on_page(question: Question) -> FormQuestion:
 
 
 def _replaced(folder: Path) -> int:
-    """How many trials of a session of a study were begun once more."""
+    """Count the trials of a session of a study that were begun once more."""
     events = (event for path in folder.glob("[!.]*/session.json") for event in read_events(path.parent))
     return sum(event["event"] == "trial_start" and event["attempt"] > 1 for event in events)
 
