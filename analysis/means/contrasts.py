@@ -42,7 +42,7 @@ class SkewedShares:
     together: np.ndarray
 
     def reach(self, up: bool, level: float) -> float:
-        """The most that the sum may go up or down: Wilson's intervals of the shares, put together (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
+        """The most by which the sum may go up or down: Wilson's intervals of the shares (Zou & Donner, 2008, Statistics in Medicine 27, 1693-1702)."""
         away = []
         for mean, se, size, weight in zip(self.means, self.ses, self.sizes, self.weights, strict=True):
             low, high = wilson_limits(mean, se, size - 1, level)
