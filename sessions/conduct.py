@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..agents.base import Agent, ConcurrentAgent, Rehearsal, WindowAgent
+from ..agents.base import Agent, BatchAgent, ConcurrentAgent, Rehearsal, WindowAgent
 from ..agents.interruptions import Abandoned
 from ..core.agent_kinds import NETWORK, SIMULATED, kind_named
 from ..core.atomic_files import only_writer
@@ -299,7 +299,8 @@ def prepare(agent: Agent, chosen: ChosenTrials, request: Request, say: Callable[
         when the agent cannot take the trials, or the work cannot be shared out.
     """
     try_out(chosen.paradigm, agent, chosen.plan, request)
-    large = parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states)
+    may_be_large = isinstance(agent, BatchAgent) or bool(shared_out) or states
+    large = parts_for(agent, chosen.paradigm, chosen.plan, request.generator, shared_out, states) if may_be_large else {}
     outlook = SessionOutlook(agent, chosen.paradigm, chosen.plan, request)
     agent.check_session(outlook)
     estimate = estimate_session(agent, outlook, say)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +45,8 @@ def sentences_for_people(language: str) -> dict[str, Any]:
 @contextmanager
 def speak_as_recorded(info: Mapping[str, Any]) -> Generator[None]:
     """Use the sentences with which the session (or the session of a study) began."""
-    with kept(info["language"], info.get(SENTENCES, {}).get(_PAGES, {})):
+    pages = info.get(SENTENCES, {}).get(_PAGES)
+    with kept(info["language"], pages) if pages else nullcontext():
         yield
 
 
