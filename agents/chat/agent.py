@@ -28,6 +28,7 @@ from .hearing_check import HearingCheck
 from .likelihoods import Likelihoods, Scorer
 from .memory import Before, Memory, Past
 from .open_request import variables_of
+from .options import as_written, check_options
 from .providers import Serving, serving
 from .reading.extraction import READER, check_extraction
 from .reading.judge import Judge
@@ -246,8 +247,9 @@ class ChatAgent(ConcurrentAgent):
         SpanLabError
             when they cannot.
         """
+        check_options(kinds, self._settings)
         for kind in kinds:
-            check_extraction(kind, self._settings)
+            check_extraction(as_written(kind, self._settings), self._settings)
 
     @override
     async def setup(self, journal: Journal | None = None) -> None:
@@ -490,11 +492,11 @@ class Follower:
         self.conversation.ask(ask.kind, self.conversation.prompt_of(ask))
         if self.scoring is None:
             return None
-        return await self.scoring.score(ask.kind, self.conversation.request({}), question, self.bearable)
+        return await self.scoring.score(as_written(ask.kind, self.settings), self.conversation.request({}), question, self.bearable)
 
     def hear(self, ask: Ask, given: Answer | None) -> None:
         """Let the model hear what was answered."""
-        self.conversation.hear(NO_ANSWER if given is None else ask.kind.write(given))
+        self.conversation.hear(NO_ANSWER if given is None else as_written(ask.kind, self.settings).write(given))
 
     def ended(self) -> Past:
         """The trial when it is over."""

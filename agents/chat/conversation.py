@@ -14,6 +14,7 @@ from ...stimuli.sound_files import wav_file
 from ..base import Sentences, TrialContext
 from .memory import Before, Past
 from .messages import Message, Part, Picture, Request, Role, Sound, Text, chained
+from .options import as_written
 from .reading.constrained import json_sentence
 from .reading.extraction import Reading
 from .settings import ChatSettings
@@ -131,7 +132,7 @@ class Conversation:
             self._waiting.append(self._display(percept, step, example.name))
             if percept.ask is not None:
                 self.ask(percept.ask.kind, self.prompt_of(percept.ask))
-                self.hear(percept.ask.kind.write(next(answers)))
+                self.hear(as_written(percept.ask.kind, self._settings).write(next(answers)))
 
     def opening(self) -> tuple[Message, ...]:
         """What is said before the first display: instructions and examples."""
@@ -299,6 +300,7 @@ def check_said(stimulus: Stimulus, settings: ChatSettings) -> None:
 
 def sentences_of(kind: ResponseKind, settings: ChatSettings) -> Sentences:
     """What is said of a kind of question; where nothing but stimuli goes out, reasons and form are asked for in the instructions."""
+    kind = as_written(kind, settings)
     form = json_sentence(kind, settings)
     beside = [settings.reasoning_text, form] if settings.wording == "full" else []
     return {"legend": kind.legend("words"), "question": " ".join(filter(None, [kind.question(), *beside])), "form": form}

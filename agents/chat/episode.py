@@ -17,6 +17,7 @@ from .conversation import Conversation, remembered
 from .likelihoods import Likelihoods, Scorer
 from .memory import Past
 from .messages import Reply, Request
+from .options import as_written
 from .reading.constrained import response_format
 from .reading.extraction import Reading, read_reply, split_reasoning
 from .reading.judge import Judge
@@ -177,10 +178,11 @@ class ChatEpisode(Episode):
         self._asked += 1
         asked = self._conversation.prompt_of(ask)
         self._conversation.ask(ask.kind, asked)
-        attempts = [await self._attempt(ask.kind, first=True)]
+        written = as_written(ask.kind, self._settings)
+        attempts = [await self._attempt(written, first=True)]
         while attempts[-1].reading.value is None and len(attempts) <= self._settings.reask:
             self._conversation.ask_again(ask.kind, asked)
-            attempts.append(await self._attempt(ask.kind))
+            attempts.append(await self._attempt(written))
         last = attempts[-1]
         noted, self._noted = self._noted, {}
         return Response(
@@ -189,7 +191,7 @@ class ChatEpisode(Episode):
             outcome="invalid" if last.reading.value is None else "answered",
             notes={
                 **_account(attempts),
-                **self._probabilities(ask.kind, last.reply),
+                **self._probabilities(written, last.reply),
                 **self._likelihoods,
                 **noted,
                 **({"warm_up": True} if self._asked <= self._settings.warm_up else {}),

@@ -168,6 +168,13 @@ class ChatSettings(BaseModel):
         default="full",
         description="full: the instructions and every question say how to answer; bare: only the instructions and the stimuli are sent",
     )
+    option_order: Literal["declared", "reversed", "rotated"] = Field(
+        default="declared",
+        description="in which order a question between words names its options: as the paradigm has them, from the last to the first, or the first one last",
+    )
+    option_signs: Literal["words", "letters", "digits"] = Field(
+        default="words", description="how the options of a question between words are answered: as words, or by a letter (A, B) or a digit (1, 2) for each"
+    )
     turn: str = Field(
         default="",
         description="with wording bare: a question's message in these words, {shown} for what it is about, {before} for what was shown since the last answer; "
@@ -292,6 +299,8 @@ class ChatSettings(BaseModel):
             raise ValueError("extraction model and judge belong together: name the model that reads replies, such as judge=MODEL@PROVIDER")
         if self.prompts and self.wording == "bare":
             raise ValueError("with wording bare, questions have no text: set prompts to false, or wording to full")
+        if self.wording == "bare" and (self.option_order, self.option_signs) != ("declared", "words"):
+            raise ValueError("with wording bare, nothing names the options: leave out option_order and option_signs, or set wording to full")
         if self.turn and (self.wording != "bare" or self.view != "words" or self.sounds != "words" or self.examples):
             raise ValueError("turn puts what is shown into words of yours: set wording to bare, view and sounds to words, and examples to 0")
         if (self.turn and "{shown}" not in self.turn) or (self.first_turn and "{shown}" not in self.first_turn):
@@ -304,6 +313,8 @@ class ChatSettings(BaseModel):
             )
         if self.likelihoods != "none" and (self.constrained != "none" or self.reasoning != "none"):
             raise ValueError("likelihoods are those of bare answers: set constrained and reasoning to none")
+        if self.likelihoods != "none" and self.option_signs != "words":
+            raise ValueError("likelihoods are those of the words: set option_signs to words")
         if self.likelihoods == "echo" and self.view != "words":
             raise ValueError("a completion endpoint reads text alone: set view to words, or likelihoods to prompt")
         if self.likelihoods == "echo" and self.sounds == "audio":

@@ -33,6 +33,12 @@ NUMBERS: Mapping[str, tuple[float, float, bool]] = {
 YES_NO = ("correct", "oracle", "practice", "pilot", "warm_up")
 #: What tells one trial, as it was taken by somebody, from all others.
 TRIAL = ("session", "participant", "agent_kind", "agent", "agent_settings_hash", "paradigm", "block", "practice", "trial", "trial_id")
+#: The session of an answerer as a unit of its means, where it is another than the session in the record: see :func:`unit_session`.
+UNIT_SESSION = "unit_session"
+#: A number for each trial of an answerer, the same in all its sessions: see :func:`same_trial`.
+SAME_TRIAL = "same_trial"
+#: How the unit of a session begins that is one of several wordings.
+WORDING = "wording: "
 #: Columns without which no accuracy can be told.
 NEEDED = ("agent", "paradigm", "correct")
 #: Columns without which curves stay empty.
@@ -130,6 +136,34 @@ def score_table(responses: pd.DataFrame, *, include_practice: bool = False, incl
     return Scored(scored.items, scored.intrusions, left_out.sentences(), left_out.oddities.sentences())
 
 
+def unit_session(items: pd.DataFrame) -> pd.Series:
+    """Return the unit to which each item's session belongs.
+
+    It is the session itself. Where a chat model took the same trials in several wordings, or several times, its sessions are those of one agent: a unit is
+    then a wording, with all of its repeats.
+    """
+    return items[UNIT_SESSION] if UNIT_SESSION in items.columns else items["session"]
+
+
+def same_trial(items: pd.DataFrame) -> pd.Series:
+    """Return the number of each item's trial: that of the trial as it was taken, or one for all wordings and repeats in which one agent took it."""
+    return items[SAME_TRIAL] if SAME_TRIAL in items.columns else items["unit_trial"]
+
+
+def over_repeats(items: pd.DataFrame) -> pd.DataFrame:
+    """Items of which each is there once in each wording: ``correct`` is averaged over repeats. So identical repeats add nothing.
+
+    Items of tables without wordings and repeats stay as they are.
+    """
+    if SAME_TRIAL not in items.columns or not len(items):
+        return items
+    number, first = groups(items, [SAME_TRIAL, UNIT_SESSION, "step", "ask", "serial_position"])
+    if len(first) == len(items):
+        return items
+    mean = np.bincount(number, weights=items["correct"].to_numpy(float)) / np.bincount(number)
+    return items.iloc[first].assign(correct=mean).reset_index(drop=True)
+
+
 def has_blocks(items: pd.DataFrame) -> bool:
     """Return whether there are N-back items among scored items."""
     return "record_match" in items.columns and bool(items["record_match"].notna().any())
@@ -219,6 +253,10 @@ def sort_rows(responses: pd.DataFrame, *, include_practice: bool = False, includ
     known = table["trial"].notna() | (table["trial_id"] != "")
     table = table.assign(unit_trial=np.where(known, groups(table, TRIAL)[0], -1))
     table = _without_duplicates(table, left_out)
+    if UNIT_SESSION in table.columns:
+        pool = table[UNIT_SESSION].where(table[UNIT_SESSION] != table["session"].astype(str), "")
+        alike = groups(table.assign(session=table["session"].astype(str).where(pool == "", "")), TRIAL)[0]
+        table = table.assign(**{SAME_TRIAL: np.where(table["unit_trial"] < 0, -1, alike)})
     idle = table["set_size"] == 0
     if idle.any():
         left_out["idle"] = int(idle.sum())
@@ -254,6 +292,9 @@ def _typed(responses: pd.DataFrame, left_out: dict[str, int]) -> pd.DataFrame:
     nothing = pd.Categorical.from_codes(np.zeros(len(table), np.int8), categories=pd.Index([""], dtype="str")) if once else ""
     for name in _TEXT:
         table[name] = as_text(table[name]) if name in table.columns else nothing
+    if UNIT_SESSION in table.columns:
+        unit = as_text(table[UNIT_SESSION]).astype(str)
+        table[UNIT_SESSION] = unit.where(unit != "", table["session"].astype(str))
     for name, (low, high, whole) in NUMBERS.items():
         table[name] = _numbers(table[name], name, left_out, low, high, whole) if name in table.columns else np.nan
     if "rt_ms" in table.columns:

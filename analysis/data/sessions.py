@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -172,6 +173,8 @@ class SessionFacts:
     browser : where it was taken at a page in one; empty for all others
     former : which network took it, where the recorded name stands for another one now; empty for all others
     conduct : how it went, as its events tell; of what has none, nothing went wrong
+    model : the set file, its settings and the agent, where a session is of a set file: the same in all wordings and repeats; empty for others
+    wording, repeat : which of the set file's wordings it had (empty for none), and which repeat it is
     """
 
     folder: Path
@@ -199,6 +202,9 @@ class SessionFacts:
     browser: str = ""
     former: str = ""
     conduct: Conduct = field(default_factory=Conduct)
+    model: str = ""
+    wording: str = ""
+    repeat: int = 1
 
 
 @dataclass(frozen=True)
@@ -455,6 +461,7 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
     # Older sessions hold the paradigm's text only.
     instructions = str(session.get("instructions", written))
     several = isinstance(plan, list) and len({str(trial.get("levels")) for trial in plan if isinstance(trial, Mapping)}) > 1
+    link = as_object(session.get("evaluation"))
     return SessionFacts(
         folder=head.folder,
         name=head.name,
@@ -479,6 +486,9 @@ def facts_of(head: Head, trials: int, started: str = "", timing: Timing | None =
         context=_context(session),
         browser=str(browser_of(session) or ""),
         former=former_network(as_object(session.get("agent_settings"))),
+        model=json.dumps([link.get(name) for name in ("set", "settings")] + [session.get("agent")]) if link else "",
+        wording=str(link.get("wording") or ""),
+        repeat=int(link.get("repeat") or 1),
     )
 
 

@@ -3,6 +3,7 @@ every figure and in light and dark."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pandas as pd
 from ...core.agent_kinds import CHANCE, IDEAL, KINDS, PARTICIPANT, PRINTED, SCRIPTED, SIMULATED, AgentKind, kind_named
 from ...core.verdicts import VerdictRule
 from .coding import groups
-from .scoring import as_text, plural
+from .scoring import UNIT_SESSION, WORDING, as_text, plural
 from .sessions import SessionFacts
 
 #: Titles of paradigms whose record tells none.
@@ -54,11 +55,55 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
     table = responses.copy(deep=False)
     for name in ("agent", "agent_kind", "participant", "agent_settings_hash", "session", "paradigm"):
         table[name] = as_text(table[name]) if name in table.columns else ""
-    labels = {facts.name: facts.label for facts in sessions if facts.label}
+    labels = {facts.name: facts.label for facts in sessions} | {name: pool.label for name, pool in pooled(sessions).items()}
     demanded = pd.Index(sorted({"", *labels.values()}), dtype="str")
     codes, names = pd.factorize(table["session"])
     place = np.array([demanded.get_loc(labels.get(str(name), "")) for name in names] + [0], dtype=np.int8)
-    return table.assign(**{LABEL: pd.Categorical.from_codes(place[codes], categories=demanded)})
+    table = table.assign(**{LABEL: pd.Categorical.from_codes(place[codes], categories=demanded)})
+    together = pooled(sessions)
+    if together:
+        own = [together.get(str(name)) for name in names]
+        for column, values in (
+            ("agent_settings_hash", [None if pool is None else pool.settings_hash for pool in own]),
+            (UNIT_SESSION, [str(name) if pool is None else pool.unit for name, pool in zip(names, own, strict=True)]),
+        ):
+            known = pd.Series(np.array([*values, None], dtype=object)[codes], index=table.index)
+            table[column] = known.where(known.notna(), table[column].astype(object) if column in table.columns else "").astype("str")
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What a session is among those of one model in several wordings and repeats: these are one agent.
+
+    Parameters
+    ----------
+    settings_hash, label : the same for all of them, in place of what their records have
+    unit : the same for all repeats of a wording, and no wording's but its own
+    """
+
+    settings_hash: str
+    label: str
+    unit: str
+
+
+def pooled(sessions: Sequence[SessionFacts]) -> dict[str, Pool]:
+    """By the name of a session, what it is among those of its model; sessions of models that have neither several wordings nor repeats are not in it."""
+    models: dict[str, list[SessionFacts]] = {}
+    for facts in sessions:
+        if facts.model:
+            models.setdefault(facts.model, []).append(facts)
+    pools = {}
+    for model, members in models.items():
+        wordings, repeats = {facts.wording for facts in members}, {facts.repeat for facts in members}
+        if len(wordings) < 2 and len(repeats) < 2:
+            continue
+        key = hashlib.sha256(model.encode()).hexdigest()[:16]
+        for facts in members:
+            label = facts.label.removesuffix(f"repeat {facts.repeat}").removesuffix(", ")
+            label = label.removesuffix(facts.wording).removesuffix(", ") if len(wordings) > 1 and facts.wording else label
+            pools[facts.name] = Pool(key, label, f"{WORDING}{facts.wording} of {key}" if len(wordings) > 1 else key)
+    return pools
 
 
 def name_of_people(people: Iterable[tuple[str, str]]) -> str:

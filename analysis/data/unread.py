@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...core.agent_kinds import AgentKind, kind_named
 from ...core.verdicts import VerdictRule
 from .scoring import Scored, plural
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Above this share of unread replies, it is said wherever the answers are used.
 NOTED = 0.05
@@ -27,6 +25,8 @@ NOTED = 0.05
 WITHHELD = 0.20
 #: What :func:`with_unread` adds to a table of means.
 UNREAD_COLUMNS = ("unread", "if_guessed")
+#: What :func:`beside_shares` adds to a table of other numbers: the share of unread replies, and the bounds of the share of right answers.
+BOUND_COLUMNS = ("unread", "all_wrong", "if_guessed")
 
 VERDICTS = (
     VerdictRule(
@@ -85,16 +85,35 @@ def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
     return out
 
 
-def withheld_agents(scored: Scored) -> frozenset[str]:
-    """Who is in no test of these answers of one paradigm: too many of an agent's replies could not be read."""
-    if scored.accept_unread or not len(scored.items):
-        return frozenset()
-    shares = unread_shares(scored.items)
-    return frozenset(shares.loc[shares["unread"] > WITHHELD, "agent"])
+def testable_blocks(blocks: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the N-back blocks that may be tested, as :func:`testable` does for answers.
+
+    Parameters
+    ----------
+    by : columns of conditions
+    """
+    if not {"n_invalid", "n_items", "agent_kind"} <= {*blocks.columns} or not len(blocks):
+        return blocks
+    talking = np.array([_replies(kind_named(str(kind))) for kind in blocks["agent_kind"]], bool)
+    unread = blocks["n_invalid"].astype(float).where(talking, 0.0)
+    kept = np.ones(len(blocks), bool)
+    for columns in (["agent"], ["agent", "session"], ["agent", *by]):
+        keys = [blocks[name].astype(str) for name in columns if name in blocks.columns]
+        kept &= (unread.groupby(keys).transform("sum") <= WITHHELD * blocks["n_items"].astype(float).groupby(keys).transform("sum")).to_numpy()
+    return blocks[kept]
+
+
+def testable_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table of means that may be tested: no more than :data:`WITHHELD` of the replies in each could not be read."""
+    table = with_unread(table, shares=False)
+    return table[~(table["unread"] > WITHHELD)] if "unread" in table.columns else table
 
 
 def withheld_cells(cells: Any) -> frozenset[int]:
-    """Which of some cells (:class:`.Cells`) belong to no test: too many replies could not be read in them, or in all cells of their agent."""
+    """Which of some cells (:class:`.Cells`) belong to no test: too many replies could not be read in them, in all cells of their agent, or in a session of it.
+
+    Cells do not tell sessions apart. Where answers are here, :func:`testable` leaves out sessions before cells are made.
+    """
     kinds, agents = (cells.keys[name].astype(str).to_numpy() for name in ("agent_kind", "agent"))
     talking = np.array([_replies(kind_named(kind)) for kind in kinds], bool)
     unread, items = (np.where(talking, np.asarray(cells.counts[name], float), 0.0) for name in ("n_invalid", "n_items"))
@@ -102,7 +121,18 @@ def withheld_cells(cells: Any) -> frozenset[int]:
         return frozenset()
     of_agent = {agent: (unread[agents == agent].sum(), items[agents == agent].sum()) for agent in set(agents[talking])}
     many = {agent for agent, (lost, n) in of_agent.items() if lost > WITHHELD * n}
+    many |= {str(agent) for agent in agents[talking & (np.asarray(cells.worst) > WITHHELD)]}
     return frozenset(int(at) for at in np.flatnonzero(unread > WITHHELD * items)) | {at for at, agent in enumerate(agents) if agent in many}
+
+
+def with_replies(items: pd.DataFrame) -> pd.DataFrame:
+    """Scored items with :data:`UNREAD_COLUMNS`: whether each is an unread reply, and how right it is (0 to 1) where an unread reply is a guess.
+
+    The means of the two, over any rows, stand beside the share of right answers of these rows.
+    """
+    unread, right = unread_rows(items), items["correct"].to_numpy(float)
+    chance = items["chance"].to_numpy(float) if "chance" in items.columns else np.full(len(items), np.nan)
+    return items.assign(unread=unread, if_guessed=np.where(unread, chance, right))
 
 
 def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -114,17 +144,22 @@ def unread_shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
         ``paradigm``, ``agent``, the columns ``by``, ``n`` (answers), ``n_unread``, ``unread`` (share), ``all_wrong`` and ``if_guessed`` (shares of right
         answers if every unread reply is wrong, or a guess); only agents with unread replies.
     """
-    unread = unread_rows(items)
-    chance = items["chance"].to_numpy(float) if "chance" in items.columns else np.full(len(items), np.nan)
-    work = items[["paradigm", "agent", *by]].astype({"paradigm": str, "agent": str})
-    work = work.assign(n_unread=unread, right=items["correct"].to_numpy(float), guessed=np.where(unread, chance, items["correct"].to_numpy(float)))
-    grouped = work.groupby(["paradigm", "agent", *by], sort=True, observed=True)
-    table = grouped.agg(n=("right", "size"), n_unread=("n_unread", "sum"), all_wrong=("right", "mean"), if_guessed=("guessed", _mean)).reset_index()
-    table.insert(len(by) + 4, "unread", table["n_unread"] / table["n"])
+    table = _shares(items, by)
     return table[table["n_unread"] > 0].reset_index(drop=True)
 
 
-def _mean(values: pd.Series) -> float:
+def _shares(items: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """What :func:`unread_shares` says, of all agents."""
+    work = with_replies(items)[["paradigm", "agent", *by, "correct", *UNREAD_COLUMNS]].astype({"paradigm": str, "agent": str})
+    grouped = work.groupby(["paradigm", "agent", *by], sort=True, observed=True)
+    table = grouped.agg(
+        n=("correct", "size"), n_unread=("unread", "sum"), all_wrong=("correct", "mean"), if_guessed=("if_guessed", mean_if_known)
+    ).reset_index()
+    table.insert(len(by) + 4, "unread", table["n_unread"] / table["n"])
+    return table
+
+
+def mean_if_known(values: pd.Series) -> float:
     """A mean that is unknown where one value is."""
     return float(values.to_numpy(float).mean())
 
@@ -132,7 +167,8 @@ def _mean(values: pd.Series) -> float:
 def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
     """A table of means with :data:`UNREAD_COLUMNS` where replies could not be read: their share, and the mean if they were guesses. Others are unchanged.
 
-    ``shares`` says whether the means are shares of right answers; of other means nothing is known of guesses.
+    ``shares`` says whether the means are shares of right answers; of other means nothing is known of guesses. Where a table has several measures, those of
+    ``accuracy`` are such shares.
     """
     if not {"agent_kind", "n_items", "n_invalid", "mean", "chance"} <= {*table.columns} or UNREAD_COLUMNS[0] in table.columns:
         return table
@@ -145,8 +181,22 @@ def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
     at = list(table.columns).index("n_invalid") + 1
     table.insert(at, "unread", share)
     if shares:
-        table.insert(at + 1, "if_guessed", np.where(talking, table["mean"].astype(float) + share * table["chance"].astype(float), np.nan))
+        known = talking & (table["measure"].eq("accuracy").to_numpy(bool) if "measure" in table.columns else True)
+        table.insert(at + 1, "if_guessed", np.where(known, table["mean"].astype(float) + share * table["chance"].astype(float), np.nan))
     return table
+
+
+def beside_shares(table: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """A table with rows for agents (of each ``paradigm``, where it has this column), with :data:`BOUND_COLUMNS` of the answers that its rows are of.
+
+    It is unchanged where all replies could be read.
+    """
+    if not len(table) or not unread_rows(items).any():
+        return table
+    shares = _shares(items if "paradigm" in table.columns else items.assign(paradigm=""))
+    keys = [table["paradigm"].astype(str) if "paradigm" in table.columns else pd.Series("", index=table.index), table["agent"].astype(str)]
+    known = shares.set_index(["paradigm", "agent"])[[*BOUND_COLUMNS]].reindex(pd.MultiIndex.from_arrays(keys))
+    return table.assign(**{name: known[name].to_numpy() for name in BOUND_COLUMNS})
 
 
 def unread_caption(table: pd.DataFrame) -> str:
@@ -170,11 +220,14 @@ def untested_cells(table: pd.DataFrame) -> list[str]:
     """Which answerers of a table of :func:`with_unread` have points in no slope and no difference, a sentence for each."""
     if "unread" not in table.columns:
         return []
-    many = table[table["unread"] > WITHHELD]
-    return [
-        f"{agent}: {plural(len(cells), 'point')} in no slope, difference or test: more than {WITHHELD:.0%} of the replies there could not be read."
-        for agent, cells in many.groupby(many["agent"].astype(str), sort=True)
-    ]
+    notes = []
+    for agent, cells in table[table["unread"].notna()].groupby(table["agent"].astype(str), sort=True):
+        many = int((cells["unread"] > WITHHELD).sum())
+        if cells["n_invalid"].sum() > WITHHELD * cells["n_items"].sum():
+            notes.append(f"{agent}: in no slope, difference or test: more than {WITHHELD:.0%} of its replies could not be read.")
+        elif many:
+            notes.append(f"{agent}: {plural(many, 'point')} in no slope, difference or test: more than {WITHHELD:.0%} of the replies there could not be read.")
+    return notes
 
 
 def bounds_in_words(share: float, all_wrong: float, if_guessed: float) -> str:

@@ -17,6 +17,7 @@ from ..data.coding import groups
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
 from ..means.cell_means import Cells, unit_means
+from ..means.contrasts import Contrast, contrast_of
 
 #: Columns of every curve table, after the columns that the curve runs over.
 CURVE_COLUMNS = (*WHO, "oracle", "unit", "n_units", "n_trials", "n_items", "n_omitted", "n_invalid", "mean", "sem", "low", "high", "interval", "chance", "note")
@@ -149,7 +150,20 @@ def unplaced(responses: pd.DataFrame | Scored, by: Sequence[str]) -> int:
 
 def summary_of(cells: Cells, number: int, **options: Any) -> dict[str, object]:
     """:func:`summary` of one of some cells."""
-    return summary(cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options)
+    row = summary(cells.values[number], cells.unit[number], bool(cells.told_apart[number]), many=cells.many[number], **options)
+    if cells.of_trials([number]) is None:
+        return row
+    mean = contrast_of(cells, [number], np.ones(1), shares=bool(options.get("proportion", True)), level=float(options.get("level", LEVEL)))
+    return row | limits_of(mean)
+
+
+def limits_of(mean: Contrast) -> dict[str, object]:
+    """Standard error and interval of a mean over wordings and trials, with a note where there is none."""
+    low, high = mean.ends()
+    note = (
+        f"no spread over {mean.n} wordings and their trials: no interval" if low != low else f"only {mean.n} wordings: rough interval" if mean.n < FEW else ""
+    )
+    return {"sem": mean.se, "low": low, "high": high, "interval": "none" if low != low else "score" if mean.share else "t", "note": note}
 
 
 def summary(

@@ -21,7 +21,7 @@ from ...core.worker_pool import SerialPool, WorkerPool
 from ..data.coding import groups
 from ..data.loading import Data, concatenated, described, tables_and_folders, unread_columns
 from ..data.pieces import ROWS, Piece, jobs_of, pieces_of_file, pieces_of_session, read_piece
-from ..data.scoring import TRIAL, LeftOut, sort_rows
+from ..data.scoring import TRIAL, UNIT_SESSION, LeftOut, sort_rows
 from ..data.sessions import DAMAGE, Head, SessionFacts, facts_of, heads, left_out, nothing_read, unfinished
 from ..data.style import RAW, Raw, called, labelled, people_of
 from ..means.cell_means import Sums
@@ -101,7 +101,9 @@ def load_scattered(
     if folders and not session_heads:
         raise nothing_read(problems)
     pieces = [piece for head in session_heads for piece in pieces_of_session(head, rows)] + [piece for file in files for piece in pieces_of_file(file, rows)]
-    asked = _JobSettings(tuple(effects), include_practice, include_pilot, tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label))
+    asked = _JobSettings(
+        tuple(effects), include_practice, include_pilot, tuple(facts for head in session_heads if (facts := facts_of(head, 0)).label or facts.model)
+    )
     results, session_heads, damaged = _all_done(pool or SerialPool(), asked, [_Job(job) for job in jobs_of(pieces, rows)], session_heads)
     problems += damaged
     if folders and not session_heads and not files:
@@ -194,6 +196,8 @@ def _spans(items: pd.DataFrame) -> tuple[tuple[tuple[Any, ...], float, float], .
     """For everybody's blocks, from which trial to which there are rows; from end to end where trials have no numbers."""
     if not len(items):
         return ()
+    if UNIT_SESSION in items.columns:  # wordings and repeats share their trials
+        items = items.assign(session=items["session"].astype(str).where(items[UNIT_SESSION] == items["session"].astype(str), ""))
     number, first = groups(items, _SPAN)
     trial = items["trial"].to_numpy(float)
     low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,9 +26,9 @@ from ..data.coding import decoded
 from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, Sums, unit_sums
-from ..means.contrasts import Contrast, contrast, questions_of
+from ..means.contrasts import Contrast, contrast, over_both, questions_of
 from ..stats.signal_detection import NOISE, SIDES, SIGNALS, thinned_z
-from .curves import CURVE_COLUMNS, curve_frame, summary, summary_of
+from .curves import CURVE_COLUMNS, curve_frame, limits_of, summary, summary_of
 
 Kind = Literal["detection", "forced choice"]
 #: How many questions of signals and of others.
@@ -134,6 +134,9 @@ class Sensitivity:
         if min(pair) < 0:
             return nothing | {"note": f"only one of the two answers was ever right: no {measure}"}
         unit = cells.unit[pair[0]]
+        if unit == "wording" and measure not in ("hits", "false alarms"):
+            mean = self.weighted(cells, [pair], np.ones(1), measure, level=level)
+            return {"unit": unit, "n_units": mean.n, "mean": mean.value} | limits_of(mean)
         if unit != "trial":
             values, _ = self.each(cells, pair, measure)
             return summary(values, unit, level=level, proportion=measure in ("hits", "false alarms"))
@@ -207,6 +210,9 @@ class Sensitivity:
         at : of how many questions; the fewest of any of these places when not given
         """
         at = at or self.asked(cells, pairs)[0]
+        if (of_trials := cells.of_trials([number for pair in pairs for number in pair])) is not None:
+            over_trials = self.weighted(of_trials, pairs, weights, measure, at=at, level=level)
+            return over_both(self.weighted(replace(cells, over_trials={}), pairs, weights, measure, at=at, level=level), over_trials)
         if cells.unit[pairs[0][0]] != "trial":
             measured = [self.each(cells, pair, measure, at) for pair in pairs]
             return contrast([values for values, _ in measured], [ids for _, ids in measured], weights, level=level)

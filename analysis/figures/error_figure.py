@@ -15,7 +15,9 @@ from ..data.coding import coded
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
+from ..data.unread import unread_caption, with_unread
 from ..effects.continuous import asked_on_a_scale, errors_over_people, report_errors, two_components
+from ..effects.curves import overall
 from ..stats.mixture import ENOUGH
 from .effect_figure import looks_of
 from .figure import Computed, FigureDeclaration, Wish, chosen, lines
@@ -64,6 +66,7 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
         raise SpanLabError(f"no figure {NAME}: {paradigm} has no {' and no '.join(by)} in questions that were answered on a continuous scale")
     table = pd.concat([each, errors_over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: errors"
+    below = _METHOD + unread_caption(with_unread(overall(part)))
     notes = notes_on_panels(len(each))
     questions = asked_on_a_scale(part)
     half = float(questions["period"].max()) / 2
@@ -75,10 +78,10 @@ def compute_errors(data: Data, wish: Wish) -> ComputedErrors:
         notes.append("The table says what else was not fitted, and why.")
     return ComputedErrors(
         title=title,
-        caption=_METHOD,
+        caption=below,
         table=table,
         shown=table[["agent", "participant", *by, *_SHOWN]],
-        picture=lambda looks: _chart(questions, each.iloc[:MOST], by, looks, title, lines(_METHOD)),
+        picture=lambda looks: _chart(questions, each.iloc[:MOST], by, looks, title, lines(below)),
         looks=looks_of(each),
         notes=notes,
         answers=answers_of_bars(questions, each.iloc[:MOST], by, "error", half),

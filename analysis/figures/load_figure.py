@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
+from ..data.unread import with_unread
 from ..effects.conditions import conditions_effect
 from ..effects.effect import Effect
 from ..effects.registry import effect
@@ -69,7 +70,7 @@ def compute_load(data: Data, wish: Wish) -> Computed:
 
 def _curve(data: Data, paradigm: str) -> pd.DataFrame:
     own = _effect_of(data.scored, paradigm)
-    table = own.table(data.scored, paradigm, human=data.human.get(paradigm))
+    table = with_unread(own.table(data.scored, paradigm, human=data.human.get(paradigm)), shares=own.against_chance)
     return table.rename(columns={own.x: "load"}).assign(paradigm=paradigm, title=data.titles[paradigm])
 
 

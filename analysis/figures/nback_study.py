@@ -17,6 +17,7 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ..data.scoring import WHO, Scored, has_blocks, plural
 from ..data.style import Look, condition_looks, thin_lines
+from ..data.unread import UNREAD_COLUMNS, unread_caption, with_unread
 from ..nback.cells import AVERAGED, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, Rules, describe_exceptions, gridded_blocks
 from ..nback.published import FAMILIES, REFERENCE, STUDY_MODEL, recomputed_cells, recomputed_name, variant_of
@@ -40,7 +41,7 @@ _OURS = (
     "left out."
 )
 _THEIRS = "By the rules of the N-back study of language models (Gong, Wan & Wang, 2024): rates clipped to 0.01 and 0.99, all items counted."
-_SHOWN = ("agent", "variant", "n", "measure", "mean", "low", "high", "sem", "unit", "n_units", "note")
+_SHOWN = ("agent", "variant", "n", "measure", "mean", "low", "high", "sem", *UNREAD_COLUMNS, "unit", "n_units", "note")
 
 
 def variant_blocks(figure: str, data: Data, wish: Wish, rules: Rules) -> pd.DataFrame:
@@ -83,7 +84,7 @@ def _grid(value: Any) -> int | None:
 
 
 def _cells(blocks: pd.DataFrame, rules: Rules, measures: Sequence[str]) -> pd.DataFrame:
-    return nback_cells(blocks, ("variant", "n"), rules, measures=measures)
+    return with_unread(nback_cells(blocks, ("variant", "n"), rules, measures=measures))
 
 
 def _of_answerers(table: pd.DataFrame, blocks: pd.DataFrame) -> tuple[list[tuple[str, pd.DataFrame]], Sequence[Look]]:
@@ -192,7 +193,7 @@ def _dprime(name: str, title: str, data: Data, wish: Wish) -> Computed:
     explanation = (
         f"{_THEIRS} Filled: blocks by their signed d′; outlined: without its sign, as published. Lines: densities by a normal kernel (Scott's rule), that "
         "of d′ without its sign folded at 0. Dotted: 0, which is guessing."
-    )
+    ) + unread_caption(with_unread(blocks.assign(mean=blocks["accuracy"])))
     columns = [*WHO, "variant", "n", "session", "participant", *("hits", "misses", "false_alarms", "correct_rejections"), "dprime", "dprime_abs"]
     return Computed(
         title=title,
@@ -225,6 +226,7 @@ def _over_n(
     if options.get("marks") != "bars":
         chance = " Dotted: chance." if table["chance"].notna().any() else ""
         explanation = f"{explanation} Bars: {'95% intervals' if bars == 'interval' else 'standard errors of the mean'}.{chance}{thin_lines(looks)}"
+    explanation += unread_caption(table)
     parts = [(heading, with_bars(part, bars)) for heading, part in rows]
     shown = table[table["measure"].isin(measures)][[name for name in _SHOWN if name in table.columns]]
     return Computed(

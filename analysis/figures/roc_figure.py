@@ -15,7 +15,9 @@ from ..data.coding import coded
 from ..data.columns import column_named
 from ..data.scoring import WHO, Scored, plural
 from ..data.style import Look
+from ..data.unread import testable, unread_caption, with_unread
 from ..effects.confidence import Rated, model_of, rated_questions, roc_over_people, roc_points, roc_table
+from ..effects.curves import overall
 from ..stats.rated_detection import ENOUGH
 from .charts import grid, panel_of, title_lines
 from .effect_figure import looks_of
@@ -69,6 +71,7 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     part = split_by(part, by)
     rated = rated_questions(Scored(part.items, part.intrusions, ()), paradigm)
     each = roc_table(rated, by=by)
+    each["p"] = each["p"].where(each["agent"].isin(set(testable(part, by).items["agent"])))
     points = roc_points(rated, by=by)
     table = pd.concat([each, roc_over_people(each, by=by)], ignore_index=True)
     title = f"{data.titles[paradigm]}: {'ROC in z-scores' if z else 'ROC'}"
@@ -80,7 +83,7 @@ def compute_curves(name: str, z: bool, data: Data, wish: Wish) -> ComputedCurves
     missing = int(each["n_missing"].sum())
     if missing:
         notes.append(f"{plural(missing, 'question')} without an answer or without a rating left out.")
-    below = _caption(rated)
+    below = _caption(rated) + unread_caption(with_unread(overall(part)))
     return ComputedCurves(
         title=title,
         caption=below,

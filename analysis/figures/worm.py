@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import SpanLabError
 from ..data.coding import decoded
 from ..data.scoring import Scored
+from ..data.unread import with_unread
 from ..effects.effect import Effect
 from ..effects.registry import effect
 from .effect_figure import answers_of, caption, condition_chart, constant, effect_chart, looks_of, looks_of_conditions, shown
@@ -170,7 +171,7 @@ def compute_paper_figure(figure: PaperFigure, data: Data, wish: Wish) -> Compute
     if not len(part.items) or figure.effect.missing(part, paradigm):
         everything = f"'spanlab figure {figure.excerpt_of}' draws everything there is"
         raise SpanLabError(f"no figure {figure.name}: {paradigm} has nothing of what it shows ({figure.kept}); {everything}")
-    table = figure.effect.table(part, paradigm, human=data.human.get(paradigm))
+    table = with_unread(figure.effect.table(part, paradigm, human=data.human.get(paradigm)), shares=figure.effect.against_chance)
     for name, values in figure.keeps:
         table = table[table[name].isin(values)] if name in table.columns else table
     table = table.reset_index(drop=True)

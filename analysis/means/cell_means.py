@@ -8,15 +8,15 @@ thousand numbers.) Parts that share no trial are put together exactly by :func:`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..data.coding import coded, first_rows, groups, packed
-from ..data.scoring import WHO, Scored
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, Scored, same_trial, unit_session
 
 #: Codes up to here are counted in a table; beyond, they are looked up.
 _COUNTED = 1 << 22
@@ -47,8 +47,10 @@ class Sums:
     names, who : columns that span the cells, and how many of them (the first ones) tell answerers apart
     keys : of each cell, its place: one value for each of ``names``
     answerers : for each answerer who has rows, in a cell or not, the pairs of participant and session that they came from
-    cell, participant, session : of each group of trials, where it is
+    cell, participant, session : of each group of trials, where it is; sessions are units (:func:`.unit_session`)
+    recorded : of each group of trials, its session in the record
     trials, total : how many trials it has, and the sum of their means
+    asked, invalid : how many items they have, and to how many of these the answer was invalid
     chances, chance : how many of them have a chance level, and its sum
     patterns : all trials, by what they have in which cells
     told_apart : of each cell, whether its trials can be told apart
@@ -62,8 +64,11 @@ class Sums:
     cell: np.ndarray
     participant: np.ndarray
     session: np.ndarray
+    recorded: np.ndarray
     trials: np.ndarray
     total: np.ndarray
+    asked: np.ndarray
+    invalid: np.ndarray
     chances: np.ndarray
     chance: np.ndarray
     patterns: Patterns
@@ -84,27 +89,29 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
     usable = items[value].notna().to_numpy()
     for name in by:
         usable = usable & items[name].notna().to_numpy()
-    wanted = list(dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session"]))
+    kept = [name for name in (UNIT_SESSION, SAME_TRIAL) if name in items.columns]
+    wanted = list(dict.fromkeys([*names, value, "chance", "oracle", "outcome", "unit_trial", "participant", "session", *kept]))
     items = items[wanted] if usable.all() else items.loc[usable, wanted]
     cell, keys = _places([coded(items[name]) for name in names])
     many = len(keys)
-    (person, people), (session, sessions) = coded(items["participant"]), coded(items["session"])
-    trial = items["unit_trial"].to_numpy(np.int64)
+    (person, people), (session, sessions) = coded(items["participant"]), coded(unit_session(items))
+    trial = same_trial(items).to_numpy(np.int64)
     told_apart = np.ones(many, bool)
     if (trial < 0).any():
         told_apart[cell[trial < 0]] = False
         # Where trials cannot be distinguished, all of a person in a session are one.
         lump = packed([person + 1, session + 1], [len(people) + 1, len(sessions) + 1])
         trial = np.where(trial >= 0, trial, int(trial.max(initial=0)) + 1 + lump)
-    key = trial * many + cell
-    order = None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
-    key = key if order is None else key[order]
-    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(key)), bool), key[1:] != key[:-1]]))
-    first = starts if order is None else order[starts]
-    means, _ = _means(items[value].to_numpy(float), order, starts)
-    chance, some = _means(items["chance"].to_numpy(float), order, starts)
+    (recorded, records) = coded(items["session"]) if kept else (session, sessions)
+    over = _runs(trial * many + cell)
+    runs = _runs(packed([trial, session, recorded, cell], [int(trial.max(initial=0)) + 1, len(sessions), len(records), many])) if kept else over
+    columns = {name: items[name].to_numpy(float) for name in (value, "chance")} | {"invalid": items["outcome"].eq("invalid").to_numpy(float)}
+    (means, _), (chance, some), (invalid, _) = (_means(column, *runs) for column in columns.values())
+    first = runs.first
+    asked = np.diff(np.append(runs.starts, len(items)))
     place = cell[first]
-    group, groups = _numbered([place, person[first] + 1, session[first] + 1], [many, len(people) + 1, len(sessions) + 1])
+    spans = [(cell, many), (person + 1, len(people) + 1), (session + 1, len(sessions) + 1), *([(recorded + 1, len(records) + 1)] if kept else [])]
+    group, groups = _numbered([codes[first] for codes, _ in spans], [size for _, size in spans])
     at = first_rows(group, groups)
     counts: dict[str, np.ndarray] = {"n_items": np.bincount(cell, minlength=many)}
     for name in ("omitted", "invalid"):
@@ -118,14 +125,35 @@ def unit_sums(scored: Scored, by: Sequence[str] = (), *, who: Sequence[str] = WH
         cell=place[at],
         participant=_named(people, person[first][at]),
         session=_named(sessions, session[first][at]),
+        recorded=_named(records, recorded[first][at]),
         trials=np.bincount(group, minlength=groups),
         total=np.bincount(group, weights=means, minlength=groups),
+        asked=np.bincount(group, weights=asked, minlength=groups),
+        invalid=np.bincount(group, weights=np.round(invalid * asked), minlength=groups),
         chances=np.bincount(group, weights=some.astype(float), minlength=groups).astype(np.int64),
         chance=np.bincount(group, weights=np.where(some, chance, 0.0), minlength=groups),
-        patterns=patterns_of(trial[first], place, means),
+        patterns=patterns_of(trial[over.first], cell[over.first], _means(columns[value], *over)[0] if kept else means),
         told_apart=told_apart,
         counts=counts,
     )
+
+
+class _Runs(NamedTuple):
+    """Rows in an order in which those that are alike stand together; ``order`` is None where they stand so already."""
+
+    order: np.ndarray | None
+    starts: np.ndarray
+
+    @property
+    def first(self) -> np.ndarray:
+        """The first row of each run."""
+        return self.starts if self.order is None else self.order[self.starts]
+
+
+def _runs(key: np.ndarray) -> _Runs:
+    order = None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
+    key = key if order is None else key[order]
+    return _Runs(order, np.flatnonzero(np.concatenate([np.ones(min(1, len(key)), bool), key[1:] != key[:-1]])))
 
 
 def patterns_of(unit: np.ndarray, cell: np.ndarray, value: np.ndarray, many: np.ndarray | None = None) -> Patterns:
@@ -192,8 +220,9 @@ def _means(values: np.ndarray, order: np.ndarray | None, starts: np.ndarray) -> 
 
 def _answerers(items: pd.DataFrame, who: Sequence[str]) -> frozenset[tuple[tuple[Any, ...], str, str]]:
     """Every answerer with each participant and session that its rows come from."""
-    heads = items.iloc[groups(items, [*who, "participant", "session"])[1]]
-    columns = [heads[name].astype(object).tolist() for name in (*who, "participant", "session")]
+    session = UNIT_SESSION if UNIT_SESSION in items.columns else "session"
+    heads = items.iloc[groups(items, [*who, "participant", session])[1]]
+    columns = [heads[name].astype(object).tolist() for name in (*who, "participant", session)]
     return frozenset((tuple(row[:-2]), str(row[-2] or ""), str(row[-1] or "")) for row in zip(*columns, strict=True))
 
 
@@ -201,7 +230,7 @@ def _named(names: Sequence[Any], codes: np.ndarray) -> np.ndarray:
     return np.array([*map(str, names), ""], dtype=object)[codes]
 
 
-UnitName = Literal["participant", "session", "trial"]
+UnitName = Literal["participant", "session", "wording", "trial"]
 
 
 @dataclass(frozen=True)
@@ -218,6 +247,8 @@ class Cells:
     unit : of each cell; the same in all cells of an answerer
     told_apart : of each cell, whether its trials can be told apart
     counts : ``n_trials``, ``n_items``, ``n_omitted``, ``n_invalid`` and ``oracle`` of each cell
+    worst : of each cell, the largest share of invalid answers in a session of its answerer, over all cells
+    over_trials : where units are wordings, ``values``, ``ids`` and ``many`` of the same trials over all wordings, by cell
     """
 
     keys: pd.DataFrame
@@ -229,6 +260,8 @@ class Cells:
     unit: list[UnitName]
     told_apart: np.ndarray
     counts: dict[str, np.ndarray]
+    worst: np.ndarray
+    over_trials: Mapping[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def mean(self, cell: int) -> float:
         """The mean over the units of a cell."""
@@ -237,6 +270,18 @@ class Cells:
     def each(self, cell: int) -> np.ndarray:
         """The mean of every unit of a cell, one by one."""
         return np.repeat(self.values[cell], self.many[cell])
+
+    def of_trials(self, numbers: Sequence[int]) -> Cells | None:
+        """The same cells with trials as units in place of wordings, which have these trials in common; None where a cell has other units."""
+        if not self.over_trials or any(number not in self.over_trials for number in numbers):
+            return None
+        columns = [list(column) for column in (self.values, self.ids, self.many)]
+        trials, unit = list(self.trials), list(self.unit)
+        for number, of_cell in self.over_trials.items():
+            for column, value in zip(columns, of_cell, strict=True):
+                column[number] = value
+            trials[number], unit[number] = np.ones(len(of_cell[0]), np.int64), "trial"
+        return replace(self, values=columns[0], ids=columns[1], many=columns[2], trials=trials, unit=unit, over_trials={})
 
     def points(self, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
         """For each answerer, the number of the cell at each place along some columns."""
@@ -287,18 +332,30 @@ def together(parts: Sequence[Sums]) -> Cells:
     trials = [np.ones(len(one), np.int64) for one in values]
     with np.errstate(invalid="ignore"):
         chance = _sum(groups["cell"], groups["chance"], len(keys)) / _sum(groups["cell"], groups["chances"], len(keys))
+    over_trials = {cell: (values[cell], ids[cell], many[cell]) for cell, kind in enumerate(unit) if kind == "wording"}
     for cell in (cell for cell, kind in enumerate(unit) if kind != "trial"):
         values[cell], ids[cell], trials[cell], chance[cell] = _of_people(groups[groups["cell"] == cell], unit[cell])
         many[cell] = np.ones(len(ids[cell]), np.int64)
-    return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, trials, chance, unit, told_apart, counts)
+    worst = _worst(groups, [key[:who] for key in keys])
+    return Cells(pd.DataFrame(columns, columns=list(names)), values, ids, many, trials, chance, unit, told_apart, counts, worst, over_trials)
+
+
+def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.ndarray:
+    """Of each cell, the largest share of invalid answers in a session of its answerer."""
+    number, _ = pd.factorize(pd.Series(answerers, dtype=object))
+    of_sessions = groups.assign(answerer=number[groups["cell"]] if len(groups) else []).groupby(["answerer", "recorded"])[["asked", "invalid"]].sum()
+    shares = (of_sessions["invalid"] / of_sessions["asked"]).groupby(level="answerer").max()
+    return shares.reindex(number).to_numpy(float)
 
 
 def _units(parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], UnitName]:
     """The units of each answerer. Sessions of one machine that have no cell in common are like one session: nothing tells how much they differ."""
     people: dict[tuple[Any, ...], set[str]] = {}
+    worded: set[tuple[Any, ...]] = set()
     for part in parts:
-        for answerer, participant, _ in part.answerers:
+        for answerer, participant, session in part.answerers:
             people.setdefault(answerer, set()).update({participant} - {""})
+            worded |= {answerer} if session.startswith(WORDING) else set()
     sessions = groups.loc[groups["session"] > 0].groupby("cell")["session"].nunique()
     often = {keys[int(cell)][: parts[0].who] for cell in sessions.index[sessions > 1]}
     units: dict[tuple[Any, ...], UnitName] = {}
@@ -306,25 +363,28 @@ def _units(parts: Sequence[Sums], groups: pd.DataFrame, keys: Sequence[tuple[Any
         if len(persons) > 1:
             units[answerer] = "participant"
         else:
-            units[answerer] = "session" if not persons and answerer in often else "trial"
+            several: UnitName = "wording" if answerer in worded else "session"
+            units[answerer] = several if not persons and answerer in often else "trial"
     return units
+
+
+_OF_GROUPS = ("participant", "session", "recorded", "trials", "total", "asked", "invalid", "chances", "chance")
 
 
 def _groups(parts: Sequence[Sums], moved: Sequence[np.ndarray]) -> pd.DataFrame:
     """Groups of trials of all parts: ``cell``, numbers of ``participant`` and ``session``, and their sums."""
-    table = pd.DataFrame(
-        {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("participant", "session", "trials", "total", "chances", "chance")}
-    )
-    coded = {name: pd.factorize(table[name], sort=True)[0] + 1 for name in ("participant", "session")}
+    table = pd.DataFrame({name: np.concatenate([getattr(part, name) for part in parts]) for name in _OF_GROUPS})
+    coded = {name: pd.factorize(table[name], sort=True)[0] + 1 for name in ("participant", "session", "recorded")}
     return table.assign(cell=np.concatenate([places[part.cell] for part, places in zip(parts, moved, strict=True)]), **coded)
 
 
 def _of_people(groups: pd.DataFrame, unit: UnitName) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """The mean of each person (or session) of a cell over trials, their numbers, how many trials they have, and the mean of their chance levels."""
-    sums = groups.groupby(unit, sort=True)[["trials", "total", "chances", "chance"]].sum()
+    sums = groups.groupby("session" if unit == "wording" else unit, sort=True)[["trials", "total", "chances", "chance"]].sum()
     chances = (sums["chance"] / sums["chances"].where(sums["chances"] > 0)).to_numpy(float)
     level = float(np.nanmean(chances)) if (chances == chances).any() else np.nan
-    return (sums["total"] / sums["trials"]).to_numpy(float), sums.index.to_numpy(np.int64), sums["trials"].to_numpy(np.int64), level
+    trials = groups.groupby(["session", "recorded"])["trials"].sum().groupby(level=0).max() if unit == "wording" else sums["trials"]  # repeats have the same
+    return (sums["total"] / sums["trials"]).to_numpy(float), sums.index.to_numpy(np.int64), trials.to_numpy(np.int64), level
 
 
 def _patterns(parts: Sequence[Patterns], moved: Sequence[np.ndarray]) -> Patterns:

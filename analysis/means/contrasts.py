@@ -162,13 +162,29 @@ def p_of_ends(ends: Callable[[float], tuple[float, float]], expected: float) -> 
     return math.exp(high)
 
 
+def over_both(over_wordings: Contrast, over_trials: Contrast) -> Contrast:
+    """A sum over wordings whose standard error holds for other wordings and other trials: all wordings have the same trials, so that their spread is not that
+    of trials.
+
+    Both variances are added, with Satterthwaite's degrees of freedom. What wordings and trials have together is in both, so that this is on the safe side.
+    """
+    parts = [(part.se**2, part.df) for part in (over_wordings, over_trials) if part.se != 0]
+    variance = sum(part for part, _ in parts)
+    if not variance > 0:
+        return replace(over_wordings, se=math.nan if parts else 0.0)
+    return replace(over_wordings, se=math.sqrt(variance), df=variance**2 / sum(part**2 / df for part, df in parts))
+
+
 def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, shares: bool = False, level: float = LEVEL) -> Contrast:
-    """A weighted sum of the means of some cells; see :func:`contrast`.
+    """A weighted sum of the means of some cells; see :func:`contrast`, and :func:`over_both` where units are wordings.
 
     Parameters
     ----------
     shares : whether they are shares of right answers
     """
+    if (of_trials := cells.of_trials(numbers)) is not None:
+        over_trials = contrast_of(of_trials, numbers, weights, shares=shares, level=level)
+        return over_both(contrast_of(replace(cells, over_trials={}), numbers, weights, shares=shares, level=level), over_trials)
     picked = [[column[one] for one in numbers] for column in (cells.values, cells.ids, cells.many)]
     is_mean = shares and bool((weights >= 0).all()) and abs(float(weights.sum()) - 1) < 1e-9
     answers = np.array([_answers(cells, number) for number in numbers]) if shares and not is_mean else None

@@ -10,7 +10,7 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS
-from ..data.unread import testable
+from ..data.unread import beside_shares, testable
 from ..effects.curves import averages
 from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
@@ -42,7 +42,7 @@ def distances(scored: Scored, human: Mapping[str, str] | None = None, against: s
             elif (table["agent"] == against).any() if against else (table["agent_kind"] == GROUP_MEANS).any():
                 parts.append(curve_distance(table, effect.by, against).assign(effect=effect.name))
     parts = [part for part in parts if len(part)]
-    return pd.concat(parts, ignore_index=True).reindex(columns=[*COLUMNS]) if parts else pd.DataFrame(columns=[*COLUMNS])
+    return beside_shares(pd.concat(parts, ignore_index=True).reindex(columns=[*COLUMNS]) if parts else pd.DataFrame(columns=[*COLUMNS]), scored.items)
 
 
 def crowd_of(effect: Effect, scored: Scored, paradigm: str, agent: str) -> Crowd | None:

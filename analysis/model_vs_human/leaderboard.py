@@ -11,9 +11,9 @@ import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT, kind_named
 from ...core.verdicts import VerdictRule
-from ..data.scoring import WHO, Scored, plural
+from ..data.scoring import WHO, Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
-from ..data.unread import testable
+from ..data.unread import BOUND_COLUMNS, beside_shares, testable
 from ..effects.curves import averages
 from ..effects.effect import Effect, ready
 from ..effects.registry import EFFECTS
@@ -56,9 +56,10 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
     Fit is the mean correlation of a model's curve with the curve of each person, divided by the mean correlation of each person's curve with the mean of the
     others (the lower noise ceiling of Nili et al., 2014): 1 is as near to people as their mean is to a person who is not in it. Intervals resample people, of
     whom there must be :data:`FEWEST`, and have the spread over a machine's sessions where it took several. Where people's curves may have nothing in common
-    (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that of a model may be flat, there is no score.
+    (:meth:`.Crowd.in_common`, and the interval of the ceiling), or that of a model may be flat, there is no score, nor for a model of which too many replies
+    could not be read. Where any could not, the table has :data:`.BOUND_COLUMNS` as well.
     """
-    scored = testable(scored)
+    everything, scored = scored, testable(scored)
     rows: list[dict[str, Any]] = []
     people = sorted(set(scored.items.loc[scored.items["agent_kind"] == PARTICIPANT.name, "agent"].astype(str)))
     for paradigm in scored.parts:
@@ -68,7 +69,22 @@ def fits(scored: Scored, human: Mapping[str, str] | None = None, *, level: float
                 _, effect, crowd = max(crowds, key=lambda one: one[0])
                 table = effect.table(scored, paradigm, human=(human or {}).get(paradigm))
                 rows += _rows(effect, scored, table, crowd, paradigm, against, level, resamples, seed)
-    return pd.DataFrame(rows, columns=[*FIT_COLUMNS, "agent_kind"])
+                rows += _withheld_rows(everything.parts[paradigm], scored.parts[paradigm], effect, len(crowd.curves), against)
+    table = pd.DataFrame(rows, columns=[*FIT_COLUMNS, "agent_kind"])
+    return beside_shares(table, pd.concat([scored.items, _without(everything.items, scored.items)], ignore_index=True))
+
+
+def _without(items: pd.DataFrame, tested: pd.DataFrame) -> pd.DataFrame:
+    """The answers of agents, in their paradigms, that have none among those that may be tested."""
+    known = set(zip(tested["paradigm"].astype(str), tested["agent"].astype(str), strict=True))
+    return items[[key not in known for key in zip(items["paradigm"].astype(str), items["agent"].astype(str), strict=True)]]
+
+
+def _withheld_rows(part: Scored, tested: Scored, effect: Effect, people: int, against: str) -> list[dict[str, Any]]:
+    """A row without a score for each model of which too many replies could not be read."""
+    heads = _without(part.items, tested.items)[["paradigm", "agent", "agent_kind"]].drop_duplicates()
+    nothing = {"effect": effect.name, "against": against, "n_people": people, "note": "too many of its replies could not be read: no score"}
+    return [{**row, **nothing} for row in heads.astype(str).to_dict("records")]
 
 
 def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd | None:
@@ -97,7 +113,7 @@ def _rows(
         row = {"agent": agent, "agent_kind": kind, "n_points": sum(place in curve for place in crowd.points)}
         row |= people | dict.fromkeys(("r", "fit", "low", "high"), math.nan) | {"note": ""}
         mine = _shape(curve, crowd)
-        sessions = _session_curves(effect, scored, paradigm, str(agent), crowd) if part["unit"].eq("session").all() else None
+        sessions = _session_curves(effect, scored, paradigm, str(agent), crowd) if part["unit"].isin(("session", "wording")).all() else None
         whole = None if sessions is None else sessions[~np.isnan(sessions).any(axis=1)]
         if not enough:
             note = f"{plural(len(shapes), 'person', 'people')} with a curve that is not flat, and the interval of fewer than {FEWEST} does not hold"
@@ -105,7 +121,7 @@ def _rows(
             note = "it lacks conditions that people have"
         elif whole is not None and len(whole) < 2:
             note = "fewer than two of its sessions have all conditions, so that its curve may be flat"
-        elif mine is None or _no_shape(effect, part, whole):
+        elif mine is None or _no_shape(effect, part, whole, _taken(scored, paradigm, str(agent), whole)):
             note = "its curve is flat, or not distinguishable from a flat one"
         elif not common:
             note = "people's curves are not distinguishable from curves with nothing in common"
@@ -116,6 +132,13 @@ def _rows(
     return rows
 
 
+def _taken(scored: Scored, paradigm: str, agent: str, sessions: np.ndarray | None) -> float:
+    """Return how often a machine took each trial: in each of its sessions that have all conditions, and in all of their repeats."""
+    items = scored.parts[paradigm].items
+    own = items[items["agent"].astype(str) == agent]
+    return 1.0 if sessions is None else len(sessions) * own["session"].nunique() / unit_session(own).nunique()
+
+
 def _shape(curve: Mapping[Any, float], crowd: Crowd) -> np.ndarray | None:
     """A curve over people's points without its mean, of length 1; None where it is flat, or lacks a point."""
     points = np.array([curve.get(place, math.nan) for place in crowd.points])
@@ -124,11 +147,16 @@ def _shape(curve: Mapping[Any, float], crowd: Crowd) -> np.ndarray | None:
     return away / size if size > 1e-9 else None
 
 
-def _no_shape(effect: Effect, curve: pd.DataFrame, sessions: np.ndarray | None) -> bool:
-    """Test whether a machine's curve may be flat: over its sessions, or over the trials of one session, which it may have given several times."""
+def _no_shape(effect: Effect, curve: pd.DataFrame, sessions: np.ndarray | None, taken: float) -> bool:
+    """Test whether a machine's curve may be flat: over its sessions, or over the trials of one session, which it may have given several times.
+
+    Parameters
+    ----------
+    taken : how often it took each trial
+    """
     if sessions is not None and np.ptp(sessions - sessions.mean(axis=1, keepdims=True), axis=0).max() > 1e-9:
         return _flat_over_sessions(sessions)
-    once = curve if sessions is None else curve.assign(n_trials=curve["n_trials"] / len(sessions))
+    once = curve if sessions is None else curve.assign(n_trials=curve["n_trials"] / taken)
     return _flat(once, shares=effect.value == "correct" and effect.make is None)
 
 
@@ -141,7 +169,8 @@ def _flat(curve: pd.DataFrame, *, shares: bool) -> bool:
     from scipy.special import chdtrc
 
     points = curve.dropna(subset=["mean"])
-    means, many = points["mean"].to_numpy(float), points["n_trials"].to_numpy(float)
+    trials = points["unit"].eq("trial")  # of which several wordings and repeats are one
+    means, many = points["mean"].to_numpy(float), points["n_units"].where(trials, points["n_trials"]).to_numpy(float)
     middle = (means * many + 0.5) / (many + 1)  # a share of 0 or 1 has a variance, too
     variance = middle * (1 - middle) / many if shares else points["sem"].to_numpy(float) ** 2
     if not np.isfinite(variance).all():  # a condition with one trial: nothing is known of its noise
@@ -157,8 +186,9 @@ def _session_curves(effect: Effect, scored: Scored, paradigm: str, agent: str, c
     """The curve of each session of a machine over people's points; NaN where a session lacks one."""
     part = ready(effect, scored, paradigm)
     items = part.items[part.items["agent"].astype(str) == agent]
-    table = averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "session"), value=effect.value)
-    curves = {name: {place_of(row, effect.by): float(row["mean"]) for row in rows.to_dict("records")} for name, rows in table.groupby("session")}
+    items = items.assign(_unit=unit_session(items))
+    table = averages(Scored(items, part.intrusions.iloc[:0], ()), effect.by, who=(*WHO, "_unit"), value=effect.value)
+    curves = {name: {place_of(row, effect.by): float(row["mean"]) for row in rows.to_dict("records")} for name, rows in table.groupby("_unit")}
     return np.array([[curve.get(place, math.nan) for place in crowd.points] for curve in curves.values()])
 
 
@@ -225,6 +255,7 @@ def standings(fits_of: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, Any] = {"agent": agent, "agent_kind": kind, "n_paradigms": len(there), "paradigms": ", ".join(there["paradigm"].astype(str))}
         row |= {name: float(there[name].mean()) if len(there) and there[name].notna().all() else math.nan for name in ("fit", "low", "high")}
         missed = group[group["fit"].isna()]
+        row |= {name: float(group[name].mean()) for name in BOUND_COLUMNS if name in group.columns}
         rows.append(row | {"note": "; ".join(f"{one.paradigm}: {one.note}" for one in missed.itertuples(index=False))})
-    table = pd.DataFrame(rows, columns=[*STANDING_COLUMNS])
+    table = pd.DataFrame(rows, columns=[*STANDING_COLUMNS, *(name for name in BOUND_COLUMNS if name in fits_of.columns)])
     return table.sort_values("fit", ascending=False, kind="stable", na_position="last", ignore_index=True)

@@ -23,7 +23,7 @@ from ...sessions.record.columns import FURTHER
 from ..data.coding import decoded
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
-from ..data.unread import testable
+from ..data.unread import beside_shares, testable
 from ..effects.effect import published_curve
 from ..means.bootstrap import LEVEL
 from ..means.cell_means import place_of, unit_means
@@ -89,7 +89,7 @@ def scores(
     -------
     pandas.DataFrame
         :data:`SCORE_COLUMNS`: one row for each score and answerer. ``value`` is A or B with its interval; ``m``, ``h`` and ``chance`` are the slopes or means
-        of the answerer, of people, and of guessing; ``note`` says why something is missing.
+        of the answerer, of people, and of guessing; ``note`` says why something is missing. Where replies could not be read, :data:`.BOUND_COLUMNS` as well.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def scores(
         for score in SCORES:
             if score.task == named and not has_blocks(items):
                 rows += _rows(score, paradigm, testable(part, score.by).items, against, level)
-    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+    return beside_shares(pd.DataFrame(rows, columns=list(SCORE_COLUMNS)), testable(scored).items)
 
 
 def _rows(score: ScoreKind, paradigm: str, items: pd.DataFrame, against: str, level: float) -> list[dict[str, Any]]:

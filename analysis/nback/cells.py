@@ -1,7 +1,7 @@
 """Cells of N-back results: each measure of each agent at each N, with its standard error and interval.
 
 Independent units are the participants where an agent is several people, the sessions where a machine took several that share a cell (seeds of a network, for
-one), and the blocks otherwise; sessions and blocks can be asked for.
+one), the wordings where a chat model had several, and the blocks otherwise; sessions and blocks can be asked for. Repeats are averaged, block by block.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ..data.scoring import WHO, plural
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, plural, unit_session
 from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
 from ..stats.signal_detection import detection
 from .measures import COUNTS, LURE_COUNTS, OURS, Rules
 
-Unit = Literal["auto", "block", "session", "participant"]
+Unit = Literal["auto", "block", "session", "wording", "participant"]
 
 #: Means over blocks, within each unit and then across units.
 AVERAGED = ("hit_rate", "false_alarm_rate", "accuracy", "dprime", "dprime_abs")
@@ -88,6 +88,7 @@ def nback_cells(
     for key, cell in units.groupby(keys, sort=True, dropna=False) if len(units) else ():
         kind = str(cell["_kind"].iloc[0])
         common = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True)) | _described(cell, rules)
+        cell = blocks_over_repeats(cell)
         for measure in measures:
             estimated = _pooled if measure in POOLED else _averaged
             estimates = estimated(cell, measure, kind, rules, level, resamples, seed)
@@ -100,7 +101,7 @@ def nback_cells(
 def _units(blocks: pd.DataFrame, who: Sequence[str], by: Sequence[str], unit: Unit) -> pd.DataFrame:
     """The blocks with the unit that each belongs to, and what kind of unit it is (the same in all cells of an agent)."""
     blank = "" if "participant" not in blocks.columns else blocks["participant"].fillna("")
-    session = "" if "session" not in blocks.columns else blocks["session"].fillna("")
+    session = "" if "session" not in blocks.columns else unit_session(blocks).fillna("")
     named = blocks.assign(_person=blank, _session=session, _block=np.arange(len(blocks)).astype(str))
 
     def at_most(name: str, keys: Sequence[str]) -> pd.Series:
@@ -108,9 +109,22 @@ def _units(blocks: pd.DataFrame, who: Sequence[str], by: Sequence[str], unit: Un
 
     persons = at_most("_person", who)
     together = (at_most("_session", [*who, *by]) > 1).groupby([named[key] for key in who], dropna=False).transform("any")
-    kind = np.where(persons > 1, "participant", np.where(together & (persons == 0), "session", "block")) if unit == "auto" else np.full(len(named), unit)
-    columns = {"participant": "_person", "session": "_session", "block": "_block"}
+    several = np.where(named["_session"].astype(str).str.startswith(WORDING), "wording", "session")
+    kind = np.where(persons > 1, "participant", np.where(together & (persons == 0), several, "block")) if unit == "auto" else np.full(len(named), unit)
+    columns = {"participant": "_person", "session": "_session", "wording": "_session", "block": "_block"}
     return named.assign(_kind=kind, _unit=np.select([kind == name for name in columns], [named[column] for column in columns.values()], named["_block"]))
+
+
+def blocks_over_repeats(blocks: pd.DataFrame) -> pd.DataFrame:
+    """Blocks of which each is there once in each wording: counts and measures are averaged over repeats. So identical repeats add nothing."""
+    if SAME_TRIAL not in blocks.columns:
+        return blocks
+    alike = blocks.groupby([*(name for name in WHO if name in blocks.columns), "n", UNIT_SESSION, SAME_TRIAL], sort=False).ngroup()
+    if not alike.duplicated().any():
+        return blocks
+    numbers = [name for name in blocks.select_dtypes("number").columns if name not in ("n", "unit_trial", SAME_TRIAL)]
+    first = blocks[~alike.duplicated().to_numpy()]
+    return first.assign(**{name: values.to_numpy() for name, values in blocks[numbers].groupby(alike.to_numpy()).mean().items()})
 
 
 def _described(cell: pd.DataFrame, rules: Rules) -> dict[str, object]:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.coding import decoded, first_rows, numbers
-from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, Scored, has_blocks, plural, score_table
 from ..stats.signal_detection import Correction, detection
 
 
@@ -93,9 +93,9 @@ def nback_blocks(responses: pd.DataFrame | Scored, rules: Rules = OURS, *, by: S
         Rates are proportions, NaN where nothing was counted.
     """
     items = (responses if isinstance(responses, Scored) else score_table(responses)).items
-    head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", "oracle", *by]))
+    head = list(dict.fromkeys([*who, "participant", "session", "unit_trial", UNIT_SESSION, SAME_TRIAL, "oracle", *by]))
     if not has_blocks(items):
-        return pd.DataFrame(columns=[*head, "n", *BLOCK_COLUMNS])
+        return pd.DataFrame(columns=[*(name for name in head if name not in (UNIT_SESSION, SAME_TRIAL)), "n", *BLOCK_COLUMNS])
     items, matching, back = _judged(items)
     code, first = _block_numbers(items, back, who)
     answers = _sorted_answers(items, matching, back, rules)

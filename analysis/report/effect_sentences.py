@@ -13,7 +13,7 @@ from ...core.verdicts import VerdictRule
 from ..data.numbers import number
 from ..data.scoring import WHO, Scored
 from ..data.style import listed, of_kinds
-from ..data.unread import testable, withheld_agents
+from ..data.unread import testable, testable_cells
 from ..effects.capacity import UNTOLD, informative_sizes, over_sizes
 from ..effects.curves import primacy_recency
 from ..figures.effect_figure import ComputedEffect, panel_names
@@ -50,10 +50,11 @@ def effect_sentence(effects: Sequence[ComputedEffect], scored: Scored, margins: 
     scored : its answers, in which the ends of lists are looked for also where there is one list length only
     margins : within which differences count as none, as they were declared
     """
-    gone = withheld_agents(scored)
-    if gone:
-        effects = [replace(one, table=one.table[~one.table["agent"].isin(gone)]) for one in effects]
-        scored = testable(scored)
+    if not scored.accept_unread:
+        tested = testable(scored)
+        if tested is not scored:
+            effects = [replace(one, table=one.effect.table(tested, paradigm, human="")) for one in effects for paradigm in tested.parts]
+        effects, scored = [replace(one, table=testable_cells(one.table)) for one in effects], tested
     by_name = {one.effect.name: one for one in effects}
     points = margin_of(margins, "points")
     for name, contrast in _COSTS:
@@ -102,10 +103,11 @@ def _capacity(by_name: Mapping[str, ComputedEffect], scored: Scored) -> tuple[st
 
 
 def _ends(by_name: Mapping[str, ComputedEffect], scored: Scored, margin: Margin | None) -> tuple[str, str]:
-    if "primacy_recency" in by_name:
+    tested = testable(scored, ("list_length",))
+    if "primacy_recency" in by_name and tested is scored:
         table = by_name["primacy_recency"].table
-    elif "serial_position" in by_name and (scored.items["list_length"] >= 3).any():
-        table = primacy_recency(scored)
+    elif by_name.keys() & {"primacy_recency", "serial_position"} and (tested.items["list_length"] >= 3).any():
+        table = primacy_recency(tested)
     else:
         return "", ""
     table = table[table["mean"].notna()].rename(columns={"mean": "value"})

@@ -65,6 +65,18 @@ def words_of(column: str, name: str = "") -> PageColumn:
     return name or column, lambda row: "" if missing(row[column]) else str(row[column])
 
 
+def unread_columns(frame: pd.DataFrame) -> list[PageColumn]:
+    """The columns of a table of :func:`.beside_shares` that say how many replies could not be read, and what that leaves open; none where all could be read."""
+
+    def share(row: Mapping[Any, Any]) -> str:
+        return percent(row["unread"]) if row["unread"] > 0 else ""
+
+    def bounds(row: Mapping[Any, Any]) -> str:
+        return f"{percent(row['all_wrong'])}, {percent(row['if_guessed'])}" if row["unread"] > 0 else ""
+
+    return [("unread", share), ("right if unread are wrong, guesses", bounds)] if "unread" in frame.columns else []
+
+
 def overall_rows(total: pd.DataFrame, intruded: pd.DataFrame, looks: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of the table "everything together"; ``mean``, ``low``, ``high`` and ``chance`` in percent for its gauge."""
 
@@ -107,6 +119,7 @@ def guessing_table(guessed: pd.DataFrame, file: str = "") -> PageTable:
     columns: list[PageColumn] = [
         words_of("agent", "who"),
         ("right", lambda row: percent(row["share"])),
+        *unread_columns(guessed),
         ("chance", lambda row: percent(row["chance"])),
         ("best blind guess", lambda row: percent(row["blind"])),
         ("share: p (Holm)", lambda row: p_value(row["p_share_holm"])),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from ..data.numbers import p_value
 from ..data.scoring import WHO, Scored, has_blocks, plural
-from ..data.unread import WITHHELD
+from ..data.unread import UNREAD_COLUMNS, testable_blocks, with_unread
 from ..figures.nback_chart import TITLES
-from ..nback.cells import AVERAGED, nback_cells
+from ..nback.cells import AVERAGED, blocks_over_repeats, nback_cells
 from ..nback.measures import GRID, OURS, PUBLISHED, describe_exceptions, gridded_blocks
 from ..nback.published import recomputed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney
@@ -53,8 +55,8 @@ def nback_results(scored: Scored, paradigm: str) -> NBack | None:
             study.append(cells[cells["n"].isin(there.unique())].assign(**({} if grid is None else {GRID: grid})))
     return NBack(
         blocks=blocks,
-        cells=nback_cells(blocks, over, OURS),
-        published_cells=nback_cells(theirs, over, PUBLISHED, measures=AVERAGED),
+        cells=with_unread(nback_cells(blocks, over, OURS)),
+        published_cells=with_unread(nback_cells(theirs, over, PUBLISHED, measures=AVERAGED)),
         study=pd.concat(study, ignore_index=True) if study else pd.DataFrame(columns=[*WHO, *over, "measure", "mean"]),
         grids=grids,
         accept_unread=scored.accept_unread,
@@ -90,8 +92,16 @@ def nback_tables(results: NBack) -> list[PageTable]:
 
 
 def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bool = False) -> PageTable:
-    """A row for each answerer, a column for each N."""
+    """A row for each answerer, a column for each N; with a number the share of replies that could not be read, where there are any."""
     part = ranked(table[table["measure"] == measure])
+    if "unread" in part.columns and (part["unread"] > 0).any():
+        caption += " After a semicolon: the share of replies that could not be read" + (
+            ", and what is right if these are guesses."
+            if measure == "accuracy"
+            else "; these count as missed, or as no match."
+            if sem
+            else "; they count as missed."
+        )
     levels = [int(n) for n in sorted(part["n"].unique())]
     share = measure.endswith("rate") or measure == "accuracy"
     cells: dict[tuple[str, int], str] = {}
@@ -102,22 +112,30 @@ def _over_n(table: pd.DataFrame, measure: str, title: str, caption: str, sem: bo
             text = f"{100 * mean:.2f} ± {100 * spread:.2f}" if share else f"{mean:.2f} ± {spread:.2f}"
         elif not sem and low == low:
             text += f" [{between(low, high)}]" if share else f" [{low:.2f}, {high:.2f}]"
-        cells[row["agent"], int(row["n"])] = text
+        cells[row["agent"], int(row["n"])] = text + _unread(row)
     agents = list(dict.fromkeys(part["agent"]))
     rows = tuple((agent, *(cells.get((agent, n), "") for n in levels)) for agent in agents)
     return PageTable(title, caption, ("who", *(f"{n}-back" for n in levels)), rows)
 
 
+def _unread(row: Mapping[Any, Any]) -> str:
+    """What unread replies leave open, to follow a number in its cell; empty where there are none."""
+    share, if_guessed = (row.get(name, math.nan) for name in UNREAD_COLUMNS)
+    if not share > 0:
+        return ""
+    return f"; {percent(share)} unread" + (f", as guesses {percent(if_guessed)}" if if_guessed == if_guessed else "")
+
+
 def _tests(results: NBack) -> PageTable:
     """Test whether d' differs over N, for whoever has enough independent blocks."""
-    blocks = results.blocks
+    blocks = results.blocks if results.accept_unread else testable_blocks(results.blocks, [name for name in (GRID, "n") if name in results.blocks.columns])
+    blocks = blocks_over_repeats(blocks)
     units = results.cells[results.cells["unit"] == "block"]["agent"].unique()
     rows: list[tuple[str, ...]] = []
     for grid in results.grids:
         part = _of_grid(blocks, grid)
         for agent in dict.fromkeys(ranked(part[["agent", "agent_kind"]].drop_duplicates())["agent"]):
             blocks_of = part[part["agent"] == agent]
-            blocks_of = blocks_of[~blocks_of["n"].isin(_withheld_levels(blocks_of, results.accept_unread))]
             if agent not in units or blocks_of["n"].nunique() < 2 or blocks_of.groupby("n").size().min() < _ENOUGH:
                 continue
             (whole,) = kruskal_wallis(blocks_of, "dprime", WHO).to_dict("records")
@@ -135,14 +153,6 @@ def _tests(results: NBack) -> PageTable:
     )
     columns = ("who", "Kruskal–Wallis", "pairs of N")
     return PageTable("Does d′ differ over N?", caption, columns, tuple(rows), words=columns)
-
-
-def _withheld_levels(blocks: pd.DataFrame, accept_unread: bool) -> list[int]:
-    """The levels of N at which too many replies of an answerer could not be read to test them."""
-    if accept_unread or "n_invalid" not in blocks.columns:
-        return []
-    sums = blocks.groupby("n")[["n_invalid", "n_items"]].sum()
-    return [int(n) for n in sums.index[sums["n_invalid"] > WITHHELD * sums["n_items"]]]
 
 
 def _p(value: float) -> str:

@@ -18,7 +18,7 @@ from ..model_vs_human.leaderboard import FEWEST, fits, standings
 from ..stats.agreement import MOST_ANSWERERS
 from .commands import ReportCommands
 from .folder import Folder
-from .html_tables import PageColumn, PageTable, page_table, words_of
+from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 from .text import between, percent, ranked, signed
 
 if TYPE_CHECKING:
@@ -304,6 +304,7 @@ def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Fold
         words_of("agent", "who"),
         ("fit", score),
         ("95% interval", interval),
+        *unread_columns(order),
         ("paradigms", lambda row: str(row["n_paradigms"])),
         words_of("note"),
     ]
@@ -322,6 +323,7 @@ def _leaderboard_tables(order: pd.DataFrame, fits_of: pd.DataFrame, folder: Fold
         ("ceiling (95% interval)", ceiling),
         ("fit", score),
         ("95% interval", interval),
+        *unread_columns(fits_of),
         words_of("note"),
     ]
     return (

@@ -14,7 +14,7 @@ from ..model_vs_human.scores import DECISIONS, scores
 from ..stats.agreement import error_consistency, pairs_left_out
 from .commands import ReportCommands
 from .folder import Folder
-from .html_tables import PageColumn, PageTable, page_table, words_of
+from .html_tables import PageColumn, PageTable, page_table, unread_columns, words_of
 
 _EACH = (
     "Pearson's correlation of each curve with the curve of every person, averaged over people, and the root of the mean squared difference; over the points "
@@ -73,6 +73,7 @@ def _scores(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         ("guessing", lambda row: number(row["chance"], 3)),
         ("p", lambda row: p_value(row["p"])),
         ("n", lambda row: counted(row["n_units"], row["unit"])),
+        *unread_columns(table),
         words_of("conditions"),
         words_of("note"),
     ]
@@ -104,6 +105,7 @@ def _curves(data: Data, against: str, folder: Folder, commands: ReportCommands) 
         ("95% interval", lambda row: "" if missing(row["r_low"]) else limits(row["r_low"], row["r_high"])),
         ("noise ceiling", lambda row: "" if missing(row["ceiling_low"]) else limits(row["ceiling_low"], row["ceiling_high"])),
         ("RMSE", lambda row: number(row["rmse"], 3)),
+        *unread_columns(far),
         words_of("note"),
     ]
     file = folder.table("curve_distances_from_people" if against else "curve_distances", far)
@@ -132,6 +134,7 @@ def _agreement(data: Data, folder: Folder, commands: ReportCommands) -> list[Com
         ("n", lambda row: counted(row["n_units"], row["unit"])),
         ("pairs", lambda row: whole(row["n_pairs"])),
         ("trials", lambda row: whole(row["n_trials"])),
+        *unread_columns(kappa),
         words_of("note"),
     ]
     among: list[PageColumn] = [

@@ -6,7 +6,8 @@ tells none, ``chance``, that of a uniform guess. Shares are compared as they are
 * Several people: one-sample t-test of their own differences from that level. Where guessing leaves little to count (the number of right answers of all people
   has a variance below 10), or people do not vary: the exact test below.
 * One person, or a machine: the exact distribution of the number of right answers of somebody who guesses (each answer right with its own level, by itself),
-  with mid-p, whose size is closest to 5 % on average.
+  with mid-p, whose size is closest to 5 % on average. Where a chat model took the same trials in several wordings or repeats, each question counts once: the
+  number is that of its mean over them, rounded, and of two words it is the one that was said more often. Who guesses is then found out less often than that.
 * Where an answer is one of two words (``same`` and ``different``), a share above the level says little: whoever prefers the more frequent word has it. There
   the verdict is that of sensitivity: do answers depend on the truth at all? People: one-sample t-test of hit minus false-alarm rate. One person or a machine,
   and where one word is rare: Fisher's exact test with mid-p, within questions that have the same level. d' stands beside it, with an interval over people,
@@ -28,9 +29,9 @@ import pandas as pd
 from ...core.verdicts import VerdictRule
 from ..data.coding import decoded
 from ..data.numbers import number, p_value
-from ..data.scoring import Scored
+from ..data.scoring import SAME_TRIAL, UNIT_SESSION, Scored, over_repeats, same_trial, unit_session
 from ..data.style import of_kinds
-from ..data.unread import testable
+from ..data.unread import beside_shares, testable
 from ..means.bootstrap import LEVEL, RESAMPLES, estimate, estimate_pooled
 from .corrections import holm
 from .signal_detection import SIDES, detection
@@ -113,7 +114,8 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     Returns
     -------
     pandas.DataFrame
-        :data:`COLUMNS`, a row for each answerer that is not a yardstick and whose chance is recorded. ``share``, ``chance`` and ``blind`` are means over units;
+        :data:`COLUMNS` (and :data:`.BOUND_COLUMNS` where replies could not be read), a row for each answerer that is not a yardstick and whose chance is
+        recorded. ``share``, ``chance`` and ``blind`` are means over units;
         ``verdict`` is ``above``, ``below`` or ``not told apart``, by Holm's p of sensitivity where there is one, else of the share.
     """
     items = testable(scored).items
@@ -128,7 +130,7 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     table = pd.DataFrame(rows, columns=[*COLUMNS])
     for name in ("p_share", "p_dprime"):
         table[f"{name}_holm"] = holm(table[name].to_numpy(float))
-    return table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")])
+    return beside_shares(table.assign(verdict=[verdict_of(row).where for row in table.to_dict("records")]), items.assign(paradigm=""))
 
 
 def verdict_of(row: Any) -> GuessingVerdict:
@@ -159,8 +161,8 @@ def _share(answers: pd.DataFrame) -> dict[str, Any]:
     """The share of right answers against the level of the best guess; averaged over trials, then over people."""
     levels = _levels(answers)
     people = _several(answers["participant"])
-    unit = answers["participant"].astype(str) if people else answers["unit_trial"]
-    work = answers[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=answers["unit_trial"].to_numpy())
+    unit = answers["participant"].astype(str) if people else same_trial(answers)
+    work = answers[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=same_trial(answers).to_numpy())
     known = bool((work["trial"] >= 0).all())
     means = work.groupby(["unit", "trial"] if known else ["unit"], sort=True)[["correct", "chance", "level"]].mean()
     if known and people:
@@ -170,7 +172,15 @@ def _share(answers: pd.DataFrame) -> dict[str, Any]:
     away = (means["correct"] - means["level"]).to_numpy(float)
     if people and float((levels * (1 - levels)).sum()) >= _FEW_EXPECTED and np.ptp(away) > 1e-9:
         return row | {"p_share": t_test(away)}
-    return row | {"p_share": exact(int(answers["correct"].sum()), levels)}
+    each = _each_question(answers)
+    return row | {"p_share": exact(round(float(each["correct"].sum())), _levels(each))}
+
+
+def _each_question(answers: pd.DataFrame) -> pd.DataFrame:
+    """Answers with one row for each question, whose ``correct`` is the mean over all wordings and repeats."""
+    if SAME_TRIAL not in answers.columns:
+        return answers
+    return over_repeats(answers.assign(**{UNIT_SESSION: ""}))
 
 
 def t_test(values: np.ndarray) -> float:
@@ -224,15 +234,17 @@ def _sensitivity(answers: pd.DataFrame, signal: np.ndarray, level: float, resamp
         return {"note": "no d′: there was only one right answer"}
     counts = np.stack([signal & response, signal & ~response, ~signal & response, ~signal & ~response], axis=1).astype(float)
     people = _several(answers["participant"])
-    sessions = not people and (answers["participant"].astype(str) == "").all() and _several(answers["session"])
-    unit = answers["participant" if people else "session" if sessions else "unit_trial"].to_numpy()
+    own = unit_session(answers)
+    sessions = not people and (answers["participant"].astype(str) == "").all() and _several(own)
+    unit = (answers["participant"] if people else own if sessions else same_trial(answers)).to_numpy()
     if not (people or sessions) and (unit < 0).any():
         unit = np.arange(len(answers))
     each = pd.DataFrame(counts).groupby(unit).sum().to_numpy()
     total = counts.sum(axis=0)
     row: dict[str, Any] = {"hit_rate": total[0] / total[:2].sum(), "false_alarm_rate": total[2] / total[2:].sum()}
     whose = unit if people else np.zeros(len(answers))
-    p = p_depends(response, signal, [pd.factorize(whose)[0], np.round(_levels(answers), 6)])
+    said = _each_question(answers.assign(correct=response.astype(float), _signal=signal, _whose=pd.factorize(whose)[0]))
+    p = p_depends(said["correct"].to_numpy(float) > 0.5, said["_signal"].to_numpy(bool), [said["_whose"].to_numpy(), np.round(_levels(said), 6)])
     both = each[(each[:, :2].sum(axis=1) > 0) & (each[:, 2:].sum(axis=1) > 0)]
     if people:
         rates = both[:, 0] / both[:, :2].sum(axis=1) - both[:, 2] / both[:, 2:].sum(axis=1)

@@ -27,9 +27,9 @@ import pandas as pd
 from ...core.agent_kinds import PARTICIPANT
 from ...core.verdicts import VerdictRule
 from ..data.coding import groups
-from ..data.scoring import Scored, plural
+from ..data.scoring import Scored, plural, unit_session
 from ..data.style import GROUP_MEANS
-from ..data.unread import testable
+from ..data.unread import beside_shares, testable
 from ..means.bootstrap import LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
 from ..means.cell_means import place_of
 
@@ -146,7 +146,7 @@ def error_consistency(scored: Scored, *, level: float = LEVEL, resamples: int = 
             crowd = [who for who in (agent, other) if (who, who) in rows_of and who in answers.people]
             among = rows_of[crowd[0], crowd[0]]["kappa"] if crowd and agent != other else math.nan
             rows.append({"paradigm": paradigm, "agent": agent, "other": other} | row | {"among_people": among})
-    return pd.DataFrame(rows, columns=list(KAPPA_COLUMNS))
+    return beside_shares(pd.DataFrame(rows, columns=list(KAPPA_COLUMNS)), tested)
 
 
 def pairs_left_out(scored: Scored, most: int = MOST_ANSWERERS) -> list[str]:
@@ -169,7 +169,7 @@ class _Answers:
 
         number, _ = groups(items, ["trial_id", "ask", "serial_position"])
         trial, _ = groups(items, ["trial_id"])
-        person, session = items["participant"].astype(str), items["session"].astype(str)
+        person, session = items["participant"].astype(str), unit_session(items).astype(str)
         work = pd.DataFrame(
             {
                 "agent": items["agent"].astype(str).to_numpy(),

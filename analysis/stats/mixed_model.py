@@ -2,7 +2,7 @@
 
 Every answered item is right or wrong. Its log odds are those of its cell (agent and condition), plus what is the participant's, the item's and the trial's:
 
-    logit P(correct) = cell[agent, condition] + participant + participant x condition + item + item x agent + trial as taken
+    logit P(correct) = cell[agent, condition] + participant + participant x condition + wording + wording x condition + item + item x agent + trial as taken
 
 Terms after the cell are random effects; each is there only where the data can separate it (:data:`COMPONENTS` says when), and terms left out are reported. An
 agent that is one machine or one person has no participant effect: results hold for this one, not for others like it. Cells stand for effects and interactions
@@ -25,9 +25,9 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ...core.registry import nearest
 from ...core.verdicts import VerdictRule
-from ..data.scoring import Scored, plural
+from ..data.scoring import WORDING, Scored, over_repeats, plural, unit_session
 from ..data.style import listed, of_kinds, same_trials
-from ..data.unread import testable, withheld_notes
+from ..data.unread import UNREAD_COLUMNS, mean_if_known, testable, with_replies, withheld_notes
 from ..means.bootstrap import FEW
 from .laplace import Fit, FitError, Laplace, fit
 
@@ -44,6 +44,8 @@ _SHARE = 0.25
 COMPONENTS: Mapping[str, str] = {
     "participant": "some agent is a group of several people",
     "participant x condition": "several people answered several times in several conditions",
+    "wording": "some chat model took its trials in several wordings; repeats are averaged first",
+    "wording x condition": "several wordings have several answers in several conditions",
     "item": "enough items (the same question of the same trial) were answered more than once",
     "item x agent": "several agents answered the same items, and enough of them more than once",
     "trial as taken": "enough trials had several scored items",
@@ -75,7 +77,8 @@ class Cells:
     Parameters
     ----------
     paradigm, by : the paradigm, and the column of conditions (empty for none)
-    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``, ``persons``
+    table : a row for each cell: ``agent``, ``condition``, ``n``, ``correct`` (share), ``chance``, ``persons``; where replies could not be read,
+        :data:`.UNREAD_COLUMNS`
     items : a row for each answer: ``cell`` (row of ``table``), ``correct``, and for each random effect in the model its level (-1 for none)
     components : the random effects in the model
     numeric : whether conditions are numbers
@@ -97,6 +100,8 @@ class Cells:
         names = {
             "participant": "participant",
             "participant x condition": f"participant:{self.by}",
+            "wording": "wording:agent",
+            "wording x condition": f"wording:agent:{self.by}",
             "item": "item",
             "item x agent": "item:agent",
             "trial as taken": "trial",
@@ -187,12 +192,18 @@ def sort_cells(scored: Scored, paradigm: str, by: str | None = None, *, beside: 
         )
     if len(items):
         notes.append(same_trials(items)[1])
-    items = _thinned(items, notes)
+    items = over_repeats(_thinned(items, notes))
     persons = items["participant"].astype(str)  # no categories: one person's table knows no empty name
     several = items.assign(_person=persons.where(persons != "")).groupby("agent")["_person"].transform("nunique") > 1
     items = items.assign(person=persons.where(several, ""))
+    unit = unit_session(items).astype(str)
+    items = items.assign(wording=unit.where(unit.str.startswith(WORDING) & (items.assign(_unit=unit).groupby("agent")["_unit"].transform("nunique") > 1), ""))
     groups = items.groupby(["agent", "condition"], sort=True)
     table = groups.agg(n=("correct", "size"), correct=("correct", "mean"), chance=("chance", "mean"), persons=("person", "nunique")).reset_index()
+    replies = with_replies(items)
+    if replies["unread"].any():
+        of_cells = replies.groupby(["agent", "condition"], sort=True)
+        table = table.assign(**{name: of_cells[name].agg(mean_if_known).to_numpy() for name in UNREAD_COLUMNS})
     levels = _levels(items, notes) if len(items) else {}
     _tell(items, table, column, notes)
     kept = pd.DataFrame(
@@ -286,12 +297,14 @@ def _levels(items: pd.DataFrame, notes: list[str]) -> dict[str, np.ndarray]:
         return items.groupby(list(names), dropna=False, sort=True).ngroup().to_numpy()
 
     levels: dict[str, np.ndarray] = {}
-    people = (items["person"] != "").to_numpy()
-    if people.any():
-        levels["participant"] = _from_0(group(["agent", "person"]), people)
-        within = items[people].groupby(["agent", "person", "condition"]).size()
-        if within.groupby(level=["agent", "person"]).size().gt(1).sum() > 1 and within.mean() >= 2:
-            levels["participant x condition"] = _from_0(group(["agent", "person", "condition"]), people)
+    for name, column in (("participant", "person"), ("wording", "wording")):
+        rows = (items[column] != "").to_numpy()
+        if rows.any():
+            levels[name] = _from_0(group(["agent", column]), rows)
+            within = items[rows].groupby(["agent", column, "condition"]).size()
+            if within.groupby(level=["agent", column]).size().gt(1).sum() > 1 and within.mean() >= 2:
+                levels[f"{name} x condition"] = _from_0(group(["agent", column, "condition"]), rows)
+    people = (items["person"] != "").to_numpy() | (items["wording"] != "").to_numpy()
     named = (items["trial_id"] != "").to_numpy()
     key = group(["trial_id", "step", "ask", "serial_position"])
     conditions, cells = items["condition"].nunique(), len(items[["agent", "condition"]].drop_duplicates())
@@ -349,6 +362,9 @@ def _tell(items: pd.DataFrame, table: pd.DataFrame, column: str, notes: list[str
     for name, many in people.items():
         if many < FEW:
             notes.append(f"{name}: only {many} participants, so that intervals are rough.")
+    for name, many in items[items["wording"] != ""].groupby("agent")["wording"].nunique().items():
+        rough = ", so that intervals are rough" if many < FEW else ""
+        notes.append(f"{name}: {many} wordings of the task, which are a random effect{rough}.")
     alone = [str(name) for name in table["agent"].unique() if name not in people.index]
     if alone:
         notes.append(f"{listed(alone)}: no participants to vary, so the results hold for {'this one' if len(alone) == 1 else 'these ones'} alone.")

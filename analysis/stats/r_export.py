@@ -151,7 +151,8 @@ def _model(cells: Cells, stem: str, fixed: str, link: str = "") -> _Model:
     names = {name: re.sub(r"[^a-z]+", "_", name) for name in cells.components}
     called = [f"{agent} | {condition}" if cells.by else str(agent) for agent, condition in zip(cells.table["agent"], cells.table["condition"], strict=True)]
     items = cells.items
-    table = items[["correct"]].astype(int).rename(columns={"correct": fixed.partition(" ")[0]}).assign(cell=[called[at] for at in items["cell"]])
+    right = items[["correct"]].astype(int if items["correct"].isin([0, 1]).all() else float)  # means over repeats lie between 0 and 1
+    table = right.rename(columns={"correct": fixed.partition(" ")[0]}).assign(cell=[called[at] for at in items["cell"]])
     if "signal" in items.columns:
         table["half"] = items["signal"].to_numpy(float) - 0.5
     for name in ("agent", "condition"):

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ...core.errors import SpanLabError
 from ..data.scoring import Scored
+from ..data.unread import testable
 from ..effects.conditions import question_of
 from ..means.bootstrap import LEVEL
 from .corrections import holm
@@ -54,6 +55,7 @@ class SensitivityModel:
             return ""
         fixed = f"agent * {self.cells.by}" if self.cells.by else "agent"
         names = {"participant": "participant", "participant x condition": f"participant:{self.cells.by}", "participant x signal": "participant:signal"}
+        names |= {"wording": "wording:agent", "wording x condition": f"wording:agent:{self.cells.by}", "wording x signal": "wording:agent:signal"}
         names |= {"item": "item", "item x agent": "item:agent", "trial as taken": "trial"}
         return " + ".join([f'probit: said "{self.words[0]}" ~ ({fixed}) * signal', *(f"(1 | {names[one]})" for one in self.cells.components)])
 
@@ -77,13 +79,14 @@ def sensitivity_model(scored: Scored, paradigm: str, by: str | None = None) -> S
         words, of = question_of(part.items, (), paradigm, "model")
     except SpanLabError as error:
         return SensitivityModel(None, ("", ""), False, None, f"{error}.")
-    rows = of.of_words(part, {words[0]}, {words[1]}).items
+    rows = of.of_words(testable(part), {words[0]}, {words[1]}).items
     said = Scored(rows.assign(correct=rows["signal_response"]), part.intrusions, (), accept_unread=part.accept_unread)
     sorted_cells = sort_cells(said, paradigm, by, beside=("signal",))
     components = {name: sorted_cells.items[name].to_numpy() for name in sorted_cells.components}
-    if "participant" in components:
-        person = components["participant"]
-        components["participant x signal"] = np.where(person >= 0, 2 * person + sorted_cells.items["signal"].to_numpy(int), -1)
+    for name in ("participant", "wording"):
+        if name in components:
+            unit = components[name]
+            components[f"{name} x signal"] = np.where(unit >= 0, 2 * unit + sorted_cells.items["signal"].to_numpy(int), -1)
     cells = Cells(
         sorted_cells.paradigm,
         sorted_cells.by,

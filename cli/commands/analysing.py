@@ -149,6 +149,7 @@ def scores(
     accept_unread: AcceptUnreadOption = False,
 ) -> None:
     """Score how far machines are from people: slope difference A and mean difference B, in the layout of WorM's table; curves and errors compared."""
+    from ...analysis.data.unread import BOUND_COLUMNS
     from ...analysis.model_vs_human.comparison import ceilings, distances
     from ...analysis.model_vs_human.leaderboard import fits
     from ...analysis.model_vs_human.score_layout import layout
@@ -164,7 +165,8 @@ def scores(
         print("Difference from people: A of slopes, B of means; 0 means the same as people. * p < .01 against guessing. Models from RNN-96 on: as published.\n")
         _print(layout(table, published))
         print("\nIntervals (95%) and what they rest on:\n")
-        _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", "conditions", "note"]])
+        bounds = [name for name in BOUND_COLUMNS if name in table.columns]
+        _print(table[["task", "score", "agent", "value", "low", "high", "p", "unit", "n_units", *bounds, "conditions", "note"]])
     else:
         print("No scores: these data have no paradigm of the published table (vsr, vir, cs, smu, vsrec, cd).")
     tables: list[tuple[str, Any]] = [

@@ -113,9 +113,16 @@ def _print(name: str, model: Mixed, results: dict[str, pd.DataFrame], notes: lis
         return
     print(f"{name}: {model.cells.formula}\n")
     cells = model.cells.table.to_dict("records")
+    unread = "unread" in model.cells.table.columns
     print_table(
-        ("agent", model.cells.by or "condition", "answers", "right"),
-        [(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}") for row in cells],
+        ("agent", model.cells.by or "condition", "answers", "right", *(("unread", "right if they are guesses") if unread else ())),
+        [
+            (
+                *(str(row["agent"]), str(row["condition"]) or "-", f"{row['n']:,}", f"{row['correct']:.1%}"),
+                *((f"{row['unread']:.1%}", f"{row['if_guessed']:.1%}" if row["if_guessed"] == row["if_guessed"] else "-") if unread else ()),
+            )
+            for row in cells
+        ],
     )
     print()
     _print_unread(results["unread"])

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from spanlab.analysis.means import Apart, Contrast, place_of
 from spanlab.core import SpanLabError, VerdictRule, __version__, as_object
 from spanlab.sessions import find_sessions, read_session
 
-from .measures import Answerer, of_answers, of_published_models, of_published_people, shared_places, value_of, with_levels
+from .measures import Answerer, Place, of_answers, of_published_models, of_published_people, shared_places, value_of, with_levels
 from .suite import NBACK, Effect, Suite
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 #: Version of the form of cards.
 FORM = 1
 UNKNOWN = "people's spread unknown: no verdict"
+UNREAD = "too many replies could not be read: no verdict"
 _WORDS = {"within the margin": "same", "beyond the margin": "differs", "undecided": "undecided"}
 #: kinds of agents that stand for people
 _PEOPLE = frozenset({"participant", "simulated"})
@@ -29,12 +31,20 @@ _PEOPLE = frozenset({"participant", "simulated"})
 VERDICTS = (
     VerdictRule(
         name="a benchmark's effect is that of people",
-        says=("=same", "=differs", "=undecided", "people's spread unknown: no verdict", "… effects: … same, … differ, … undecided, … without a verdict"),
+        says=(
+            "=same",
+            "=differs",
+            "=undecided",
+            "people's spread unknown: no verdict",
+            "too many replies could not be read: no verdict",
+            "… effects: … same, … differ, … undecided, … without a verdict",
+        ),
         rests_on="two one-sided tests at 5 % of the difference from raw answers (people of a laboratory, or "
         "published answers of models), against the margin of the suite's file. A slope of an agent whose answers are "
         "all alike counts as known exactly; its share of right answers does not",
         says_no_when="the whole 90 % interval of the difference lies beyond the margin (differs); either test does not reject (undecided); of published means "
-        "the spread is unknown, and there is no verdict",
+        "the spread is unknown, and there is no verdict, nor where sessions and conditions of which more than 20 % of the replies could not be read leave "
+        "too few others (unless --accept-unread is given)",
         tests=(
             "extensions/benchmark/tests/test_benchmark.py::test_a_model_like_people_is_the_same",
             "extensions/benchmark/tests/test_benchmark.py::test_a_guesser_differs",
@@ -107,24 +117,46 @@ def _difference_ends(agent: Contrast, other: Contrast | float) -> tuple[float, f
     return Apart(agent, other).ends()
 
 
-def effect_entry(effect: Effect, agent: Answerer | None, references: Sequence[Answerer]) -> dict[str, Any]:
-    """What a card says of one effect."""
+def _unread(effect: Effect, agent: Answerer, other: Answerer) -> dict[str, Any] | None:
+    """Who stands beside an agent with which nobody can be compared, since too many of its replies could not be read."""
+    beside = _beside(effect, agent, other)
+    return None if beside is None else beside | {"difference": {"value": None, "low": None, "high": None}, "verdict": UNREAD}
+
+
+def effect_entry(effect: Effect, agent: Answerer | None, references: Sequence[Answerer], tested: Answerer | None = None) -> dict[str, Any]:
+    """What a card says of one effect.
+
+    Parameters
+    ----------
+    tested : the agent without sessions and conditions of which too many replies could not be read; None where nothing is left
+    """
     entry: dict[str, Any] = {"paradigm": effect.paradigm, "effect": effect.effect, "unit": effect.unit, "margin": effect.margin}
     if agent is None:
         return entry | {"agent": None, "against": []}
-    against = [beside for other in references if other.name != agent.name and (beside := _beside(effect, agent, other)) is not None]
-    own = value_of(effect, agent, sorted(agent.means, key=str))
+    others = [other for other in references if other.name != agent.name]
+    pairs = [(_beside(effect, tested, other) if tested is not None else None) or _unread(effect, agent, other) for other in others]
+    against = [beside for beside in pairs if beside is not None]
+    first = next((other for other in others if _beside(effect, agent, other) is not None), None)
+    places = sorted(agent.means, key=str) if first is None else shared_places(effect, agent, first)[0]
+    own = value_of(effect, agent, places)
+    guessed = value_of(effect, replace(agent, means=agent.guessed, weighted=_weighted(agent.guessed)), places) if agent.guessed else None
     counts = [*agent.counts.values()]
     items = sum(count["n_items"] for count in counts)
     return entry | {
-        "agent": against[0]["agent"] if against else None if own is None else _ends(own, effect.scale),
+        "agent": None if own is None else _ends(own, effect.scale),
         "trials": sum(count["n_trials"] for count in counts),
         "answers": items,
         "unread": _number(sum(count["n_invalid"] for count in counts) / items) if items else None,
+        **({"if_guessed": _number(float(guessed) * effect.scale)} if isinstance(guessed, float) else {}),
         "n": agent.n,
         "of": agent.unit,
         "against": against,
     }
+
+
+def _weighted(means: Mapping[Place, float]) -> Any:
+    """Return weighted sums of means, without a spread."""
+    return lambda places, weight: float(weight @ [means[place] for place in places])
 
 
 def curves(paradigm: str, agent: Answerer, references: Sequence[Answerer]) -> dict[str, Any]:
@@ -170,8 +202,10 @@ def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[
     settings = as_object(info.get("agent_settings"))
     practised = settings.get("practice") == "feedback"
     protocol = part.about if "practice" in settings else "the same trials, one after another; this kind of agent takes no practice"
+    wording = str(as_object(info.get("evaluation")).get("wording") or "")
     return {
         "session": folder.name,
+        **({"wording": wording} if wording else {}),
         "paradigm": paradigm,
         "paradigm_version": info["paradigm_version"],
         "paradigm_hash": info["paradigm_hash"],
@@ -185,13 +219,14 @@ def _session_entry(folder: Path, info: Mapping[str, Any], suite: Suite) -> dict[
     }
 
 
-def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mapping[str, str] | None = None) -> dict[str, Any]:
+def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mapping[str, str] | None = None, accept_unread: bool = False) -> dict[str, Any]:
     """The card of the sessions in a folder.
 
     Parameters
     ----------
     people : a laboratory's own people, as sessions or a response table
     refused : paradigms that the agent could not take, with the reasons
+    accept_unread : whether there are verdicts also where many replies could not be read
 
     Raises
     ------
@@ -201,20 +236,28 @@ def card_of(suite: Suite, data: Path, people: Path | None = None, refused: Mappi
     from spanlab.analysis.data import load
 
     sessions = sessions_of(suite, data)
-    scored = load([folder for folder, _ in sessions]).scored
+    scored = load([folder for folder, _ in sessions], accept_unread=accept_unread).scored
     own_people = load([people]).scored if people is not None else None
     info = sessions[0][1]
     head = {
         "name": info["agent"],
         "kind": info["agent_kind"],
         "oracle": bool(info.get("oracle", False)),
-        "settings": {name: value for name, value in as_object(info.get("agent_settings")).items() if isinstance(value, str | int | float | bool)},
+        "settings": _settings([as_object(one.get("agent_settings")) for _, one in sessions], str(as_object(info.get("evaluation")).get("wording") or "")),
     }
+    wordings = sorted({str(as_object(one.get("evaluation")).get("wording") or "") for _, one in sessions} - {""})
+    further = ({"wordings": wordings} if len(wordings) > 1 else {}) | ({"accept_unread": True} if accept_unread else {})
     taken = {str(one["paradigm"]) for _, one in sessions}
     body = _body(suite, scored, str(info["agent"]), own_people, taken)
     reasons = {name: (refused or {}).get(name, "not taken") for name in suite.paradigms if name not in taken}
     entries = [_session_entry(folder, one, suite) for folder, one in sessions]
-    return _framed(suite, head) | {"sessions": entries, "not_taken": reasons, "people": _people(people)} | body
+    return _framed(suite, head) | further | {"sessions": entries, "not_taken": reasons, "people": _people(people)} | body
+
+
+def _settings(sessions: Sequence[Mapping[str, Any]], wording: str) -> dict[str, Any]:
+    """The plain settings of an agent; where it had a wording, those alone that all of its sessions share."""
+    plain = {name: value for name, value in sessions[0].items() if isinstance(value, str | int | float | bool)}
+    return {name: value for name, value in plain.items() if not wording or all(other.get(name) == value for other in sessions)}
 
 
 def _people(people: Path | None) -> dict[str, str] | None:
@@ -237,8 +280,9 @@ def _body(suite: Suite, scored: Scored, name: str, people: Scored | None, taken:
     counts = {"trials": 0, "comparable": 0}
     for paradigm in suite.paradigms:
         agent = of_answers(scored, paradigm, name) if paradigm in taken else None
+        tested = of_answers(scored, paradigm, name, tested=True) if paradigm in taken else None
         references = references_of(paradigm, people)
-        entries = [effect_entry(effect, agent, references) for effect in suite.effects if effect.paradigm == paradigm]
+        entries = [effect_entry(effect, agent, references, tested) for effect in suite.effects if effect.paradigm == paradigm]
         effects += entries
         if agent is not None:
             pictures[paradigm] = curves(paradigm, agent, references)
@@ -280,7 +324,7 @@ def published_cards(suite: Suite) -> Iterator[dict[str, Any]]:
         taken = {name: next((one for one in answerers if one.name == model), None) for name, answerers in models.items()}
         effects, pictures = [], {}
         for effect in suite.effects:
-            effects.append(effect_entry(effect, taken.get(effect.paradigm), models.get(effect.paradigm, [])))
+            effects.append(effect_entry(effect, taken.get(effect.paradigm), models.get(effect.paradigm, []), taken.get(effect.paradigm)))
         for name, agent in taken.items():
             if agent is not None:
                 pictures[name] = curves(name, agent, models[name])
@@ -297,7 +341,7 @@ def tally(card: Mapping[str, Any]) -> str:
     """How many effects are the same, differ, are undecided or have no verdict, against raw answers of people or of published models."""
     words = [beside["verdict"] for effect in card["effects"] for beside in effect["against"][:1]]
     same, differ, undecided = (words.count(word) for word in ("same", "differs", "undecided"))
-    return f"{len(words)} effects: {same} same, {differ} differ, {undecided} undecided, {words.count(UNKNOWN)} without a verdict"
+    return f"{len(words)} effects: {same} same, {differ} differ, {undecided} undecided, {words.count(UNKNOWN) + words.count(UNREAD)} without a verdict"
 
 
 def read_card(path: Path) -> dict[str, Any]:

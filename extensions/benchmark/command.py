@@ -25,6 +25,9 @@ def benchmark(
     suite: Annotated[Path | None, typer.Option("--suite", help="a suite of your own, in place of the one that ships", metavar="FILE")] = None,
     price: Annotated[str | None, typer.Option("--price", help="price of a million tokens, read and written, such as 0.5/2", metavar="IN/OUT")] = None,
     max_cost: Annotated[float | None, typer.Option("--max-cost", help="stop before it costs more", min=0)] = None,
+    accept_unread: Annotated[
+        bool, typer.Option("--accept-unread", help="give verdicts also for sessions and conditions in which more than 20% of the replies could not be read")
+    ] = False,
     compare: Annotated[bool, typer.Option("--compare", help="compare cards, or folders of cards; -o writes them as a page")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="recompute a card from its sessions: CARD DATA (or CARD published)")] = False,
 ) -> None:
@@ -40,7 +43,7 @@ def benchmark(
         return _verify(targets, chosen, people)
     if len(targets) > 1:
         raise SpanLabError("the benchmark is for one agent at a time; compare their cards with --compare")
-    return _run(targets[0], chosen, go, model, people, data, output, price, max_cost)
+    return _run(targets[0], chosen, go, model, people, data, output, price, max_cost, accept_unread)
 
 
 def _run(
@@ -53,6 +56,7 @@ def _run(
     output: Path | None,
     price: str | None,
     max_cost: float | None,
+    accept_unread: bool = False,
 ) -> None:
     from spanlab.sessions import Watcher
 
@@ -70,7 +74,7 @@ def _run(
         print("nothing was asked yet; the same command with --go begins")
         return
     plan.run(max_cost)
-    card = card_of(suite, place, people, plan.refused)
+    card = card_of(suite, place, people, plan.refused, accept_unread)
     show(card)
     print(tally(card))
     print(*write_card(card, output or place), sep="\n")
@@ -102,6 +106,8 @@ def _file_name(agent: str) -> str:
 
 def show(card: dict[str, Any]) -> None:
     """Print the effects of a card as a table."""
+    from .drawing import bounds
+
     rows = []
     for effect in card["effects"]:
         beside = effect["against"][0] if effect["against"] else None
@@ -109,7 +115,7 @@ def show(card: dict[str, Any]) -> None:
             (
                 effect["paradigm"],
                 effect["effect"],
-                interval(effect["agent"]),
+                interval(effect["agent"]) + bounds(effect),
                 beside["name"] if beside else "",
                 interval(beside["reference"]) if beside else "",
                 beside["verdict"] if beside else "not taken" if effect["agent"] is None else "",
@@ -128,7 +134,7 @@ def interval(value: dict[str, float | None] | None) -> str:
 
 def _compare(targets: list[str], output: Path | None) -> None:
     from .card import read_card
-    from .drawing import gallery, write_page
+    from .drawing import bounds, gallery, write_page
 
     files = [file for target in targets for file in (sorted(Path(target).rglob("card.json")) if Path(target).is_dir() else [Path(target)])]
     if not files:
@@ -141,7 +147,7 @@ def _compare(targets: list[str], output: Path | None) -> None:
     header = ("paradigm", "effect", *names)
     rows = []
     for number, effect in enumerate(cards[0]["effects"]):
-        rows.append((effect["paradigm"], effect["effect"], *(interval(card["effects"][number]["agent"]) for card in cards)))
+        rows.append((effect["paradigm"], effect["effect"], *(interval(one["agent"]) + bounds(one) for card in cards for one in (card["effects"][number],))))
     print_table(header, rows)
     if output is not None:
         print(write_page(output, gallery(cards)))

@@ -10,10 +10,12 @@ from typing import Any
 
 from spanlab.core import SpanLabError, __version__, write_json, write_whole
 
-from .card import UNKNOWN, tally
+from .card import UNKNOWN, UNREAD, tally
 
 _WIDTH = 920
 _ROW = 24
+#: Further height of a row where replies could not be read.
+_BOUNDS = 11
 _TOP = 92
 _CHARTS = 214
 _STYLE = """
@@ -77,7 +79,15 @@ def page(cards: Sequence[Mapping[str, Any]]) -> str:
     template = environment.from_string(files(__package__ or "").joinpath("page.html.jinja").read_text("utf-8"))
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     return template.render(
-        cards=cards, pictures=[picture(card) for card in cards], css=css, version=__version__, tally=tally, number=_number, interval=_interval, unknown=UNKNOWN
+        cards=cards,
+        pictures=[picture(card) for card in cards],
+        css=css,
+        version=__version__,
+        tally=tally,
+        number=_number,
+        interval=_interval,
+        bounds=bounds,
+        unknown=UNKNOWN,
     )
 
 
@@ -98,13 +108,23 @@ def _interval(entry: Mapping[str, Any] | None, unit: str = "") -> str:
     return _number(entry["value"], digits) + ends
 
 
+def bounds(effect: Mapping[str, Any]) -> str:
+    """What replies that could not be read leave open about a number of the agent, to follow it; empty where all could be read."""
+    if not effect.get("unread"):
+        return ""
+    guessed = effect.get("if_guessed")
+    upper = f", as guesses {_number(guessed, _digits(effect['unit']))}" if guessed is not None else ""
+    return f"; {100 * effect['unread']:.0f} % unread{upper}"
+
+
 def picture(card: Mapping[str, Any]) -> str:
     """A card as an SVG that stands alone; in a page it takes the page's colours."""
     charts = _charts(card)
     top = _TOP + (_CHARTS if charts else 0)
     shown = [effect for effect in card["effects"] if effect["agent"] is not None]
-    height = top + 34 + _ROW * len(shown) + 56
-    parts = [*_head(card), *charts, *_effects(shown, top), *_foot(card, height)]
+    row = _ROW + (_BOUNDS if any(effect.get("unread") for effect in shown) else 0)
+    height = top + 34 + row * len(shown) + 56
+    parts = [*_head(card), *charts, *_effects(shown, top, row), *_foot(card, height)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
         f'aria-label="Benchmark card of {escape(card["agent"]["name"], quote=True)}"><style>{_STYLE}</style>'
@@ -123,7 +143,7 @@ def _head(card: Mapping[str, Any]) -> list[str]:
     return [
         _text(28, 40, agent["name"], size=24, weight=650),
         _text(28, 62, f"{kind} · suite {suite['name']}, version {suite['version']} · {trials}", "bc-soft"),
-        _text(28, 81, tally(card), "bc-soft"),
+        _text(28, 81, tally(card) + (f" · wordings: {', '.join(card['wordings'])}" if "wordings" in card else ""), "bc-soft"),
     ]
 
 
@@ -190,13 +210,13 @@ def _means(by: Sequence[str], points: Sequence[Sequence[Any]], along: str, lengt
     return sorted((x, sum(values) / len(values)) for x, values in sums.items())
 
 
-def _effects(effects: Sequence[Mapping[str, Any]], top: float) -> list[str]:
+def _effects(effects: Sequence[Mapping[str, Any]], top: float, row: float) -> list[str]:
     parts = [
         _text(x, top + 18, title, "bc-soft", 11.5, anchor)
         for x, title, anchor in ((28, "effect", "start"), (470, "agent", "start"), (640, "beside", "start"), (892, "verdict", "end"))
     ]
     for number, effect in enumerate(effects):
-        parts += _effect(effect, top + 34 + _ROW * number)
+        parts += _effect(effect, top + 34 + row * number)
     return parts
 
 
@@ -220,8 +240,10 @@ def _effect(effect: Mapping[str, Any], y: float) -> list[str]:
     if agent["value"] is not None:
         parts.append(f'<circle class="bc-agent" cx="{at(agent["value"]):.1f}" cy="{middle:g}" r="3.6"/>')
     parts.append(_text(470, middle + 4, _interval(agent, unit), size=12))
+    if effect.get("unread"):
+        parts.append(_text(470, middle + 16, bounds(effect).removeprefix("; "), "bc-soft", 9.5))
     if beside is not None:
-        verdict = "no verdict" if beside["verdict"] == UNKNOWN else beside["verdict"]
+        verdict = "no verdict" if beside["verdict"] in (UNKNOWN, UNREAD) else beside["verdict"]
         parts += [
             _text(640, middle + 4, f"{_number(beside['reference']['value'], _digits(unit))}  {_short(beside['name'])}", "bc-soft", 12),
             _text(892, middle + 4, verdict, "bc-soft", 12, "end"),

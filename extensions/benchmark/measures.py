@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import decoded
+from spanlab.analysis.data import decoded, testable, testable_blocks, unread_shares
 from spanlab.analysis.means import Apart, Contrast, contrast, contrast_of, place_of, unit_means
 from spanlab.analysis.nback import PUBLISHED, nback_blocks, published_blocks
 from spanlab.core import SpanLabError
@@ -43,6 +43,7 @@ class Answerer:
     counts : of each condition, ``n_trials``, ``n_items`` and ``n_invalid``
     n : independent units, such as 24 people
     unit : what they are
+    guessed : of each condition in which replies could not be read, the mean if each of these were a guess; empty where nobody knows
     """
 
     name: str
@@ -53,6 +54,7 @@ class Answerer:
     counts: Mapping[Place, Mapping[str, int]] = field(default_factory=dict)
     n: int = 0
     unit: str = ""
+    guessed: Mapping[Place, float] = field(default_factory=dict)
 
 
 def columns_of(paradigm: str) -> tuple[str, ...]:
@@ -100,12 +102,13 @@ def level_weights(measure: str, levels: np.ndarray) -> np.ndarray:
     return middle
 
 
-def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] | None = None) -> Answerer | None:
+def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] | None = None, *, tested: bool = False) -> Answerer | None:
     """The answers to a paradigm in a response table; None where nobody took it.
 
     Parameters
     ----------
     kinds : kinds of agents that count; all when not given
+    tested : whether sessions and conditions are left out of which too many replies could not be read
 
     Raises
     ------
@@ -116,12 +119,14 @@ def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] |
     if part is None:
         return None
     if paradigm in NBACK:
-        return _of_blocks(nback_blocks(part, PUBLISHED), name, kinds)
+        blocks = nback_blocks(part, PUBLISHED)
+        return _of_blocks(testable_blocks(blocks, ("n",)) if tested and not scored.accept_unread else blocks, name, kinds)
     by = columns_of(paradigm)
     missing = [column for column in by if column not in part.items.columns]
     if missing:
         raise SpanLabError(f"the answers to {paradigm} have no column '{missing[0]}', by which published people are told apart")
     part = replace(part, items=with_levels(part.items, by))
+    part = testable(part, by) if tested else part
     cells = unit_means(part, by)
     points = {who: places for who, places in cells.points(by).items() if kinds is None or who[1] in kinds}
     places = _only(points, paradigm)
@@ -135,7 +140,14 @@ def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] |
     counts = {place: {key: int(cells.counts[key][at]) for key in ("n_trials", "n_items", "n_invalid")} for place, at in places.items()}
     means = {place: cells.mean(at) for place, at in places.items()}
     units = weighted([*places], np.full(len(places), 1 / len(places))).n
-    return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first])
+    return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first], _guessed(part, by, means))
+
+
+def _guessed(part: Scored, by: Sequence[str], means: Mapping[Place, float]) -> dict[Place, float]:
+    """The mean of each condition if unread replies were guesses; empty where all could be read, or the chance of a guess is unknown."""
+    raised = {place_of(row, by): row["if_guessed"] - row["all_wrong"] for row in unread_shares(part.items, by).to_dict("records")}
+    known = raised and not any(math.isnan(value) for value in raised.values())
+    return {place: mean + raised.get(place, 0.0) for place, mean in means.items()} if known else {}
 
 
 def with_levels(items: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -167,7 +179,9 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
         _only({(agent,): 0 for agent in blocks["agent"].unique()}, "an N-back paradigm")
     people = blocks["participant"].nunique() if "participant" in blocks.columns else 0
     blocks = blocks.reset_index(drop=True)
-    unit = blocks["participant"].astype(str) if people > 1 else blocks.index.astype(str).to_series(index=blocks.index)
+    worded = people < 2 and "unit_session" in blocks.columns and blocks["unit_session"].nunique() > 1
+    own = blocks["unit_session"] if worded else blocks.index.astype(str).to_series(index=blocks.index)
+    unit = blocks["participant"].astype(str) if people > 1 else own
     values: dict[Place, np.ndarray] = {}
     ids: dict[Place, np.ndarray] = {}
     for n, rows in blocks.groupby("n", sort=True):
@@ -182,8 +196,7 @@ def _of_blocks(blocks: pd.DataFrame, name: str, kinds: frozenset[str] | None = N
         for n, rows in blocks.groupby("n", sort=True)
     }
     means = {place: float(each.mean()) for place, each in values.items()}
-    many = people if people > 1 else len(blocks)
-    return Answerer(name, ("n",), weighted, means, True, counts, many, "participant" if people > 1 else "block")
+    return Answerer(name, ("n",), weighted, means, True, counts, unit.nunique(), "participant" if people > 1 else "wording" if worded else "block")
 
 
 def _sum(rows: pd.DataFrame, name: str) -> int:

@@ -69,6 +69,7 @@ class Plan:
         content: dict[str, Any] = {"agents": [self.agent], "paradigms": {one: part.paradigms[one] for one in paradigms}, "seed": self.suite.seed}
         if self.agent.startswith("chat:"):
             content["settings"] = {name: part.settings}
+            content |= {"wordings": part.wordings} if part.wordings else {}
             content |= {"prices": {self.agent: self._prices}} if self._prices else {}
             content |= {"budget": dict(budget)} if budget else {}
         file = self.data / f"{self.suite.suite}-{self.suite.version}-{name}.yaml"

@@ -31,6 +31,7 @@ class Part(_Strict):
 
     about: str = Field(description="the protocol, in a few words")
     settings: dict[str, Any] = Field(default={}, description="settings of chat models, as with --chat")
+    wordings: dict[str, dict[str, Any]] = Field(default={}, description="wordings of the task for chat models, as in a set file")
     paradigms: dict[str, dict[str, Any]] = Field(min_length=1, description="names in the library, each with set, trials, design and generator")
 
 

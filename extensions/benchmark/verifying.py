@@ -36,7 +36,7 @@ def problems_of(card: Mapping[str, Any], suite: Suite, data: str, people: Path |
         return _cut([*differences(dict(card), again)])
     if card["people"] is not None and people is None:
         raise SpanLabError(f"the card compares with people of its own ({card['people']['name']}): give their data with --people")
-    again = card_of(suite, Path(data), people, card["not_taken"])
+    again = card_of(suite, Path(data), people, card["not_taken"], bool(card.get("accept_unread")))
     tables = [problem for folder, _ in sessions_of(suite, Path(data)) for problem in table_problems(folder)]
     return _cut([*tables, *differences({**card, "spanlab": ""}, {**again, "spanlab": ""})])
 

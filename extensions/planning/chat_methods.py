@@ -57,6 +57,14 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "hearing_check": {"off": "It was not checked whether sounds reach the model."},
     "wording": {"bare": "Only instructions and displays were sent, and no questions."},
     "turn": "A question's message had this form: {}.",
+    "option_order": {
+        "reversed": "A question between words named its options from the last to the first.",
+        "rotated": "A question between words named its first option last.",
+    },
+    "option_signs": {
+        "letters": "A question between words was answered by a letter for each option.",
+        "digits": "A question between words was answered by a digit for each option.",
+    },
     "first_turn": "The first question of a trial had this form: {}.",
     "delivery": {
         "separate": "Each step was a message of its own.",

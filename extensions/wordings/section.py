@@ -34,7 +34,7 @@ def section(request: SectionRequest) -> ReportSection | None:
     return ReportSection(
         title="Whatever the wording",
         text="Each model took the same trials in several wordings. Wordings and trials are random factors: an interval holds for further wordings and "
-        "trials of these kinds. Elsewhere on this page each wording is an agent of its own, and its intervals hold for that wording alone.",
+        "trials of these kinds. Elsewhere on this page each model is one agent as well, whose units are wordings.",
         figures=figures,
         tables=tuple(tables),
         notes=("Identical repeats add nothing: repeats are averaged before anything is compared.",),

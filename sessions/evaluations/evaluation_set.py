@@ -76,7 +76,8 @@ class SetFile(BaseModel):
     wordings: dict[str, dict[str, Any]] = Field(
         default={"": {}},
         min_length=1,
-        description="the same task in other words, by a name of yours: settings of chat models that are sentences; each is crossed with settings and repeats",
+        description="the same task in other words, by a name of yours: settings of chat models that are sentences, or how options are written; "
+        "each is crossed with settings and repeats",
     )
     repeats: int = Field(default=1, ge=1, le=1000, description="how often chat models take the same trials")
     seed: int = Field(default=1, ge=0, description="seed of the sessions")
@@ -150,7 +151,7 @@ def _not_one(item: Any) -> str:
     return f"expected the name of a paradigm; found {show(item)}"
 
 
-#: the settings that a wording may have: sentences, where they stand, and protocols that have a name or a file
+#: the settings that a wording may have: sentences, where they stand, in which order and by which signs options are named, and protocols with a name or a file
 WORDS = frozenset(
     (
         "preset",
@@ -158,6 +159,8 @@ WORDS = frozenset(
         "preamble",
         "wording",
         "prompts",
+        "option_order",
+        "option_signs",
         "delivery",
         "instructions_as",
         "acknowledgement",
@@ -277,7 +280,9 @@ class EvaluationSet:
         for name, words in self.file.wordings.items():
             for key in words:
                 if key not in WORDS:
-                    yield self._document.problem(("wordings", name, key), f"a wording has sentences ({', '.join(sorted(WORDS))}): move '{key}' to settings")
+                    yield self._document.problem(
+                        ("wordings", name, key), f"a wording has sentences and how options are written ({', '.join(sorted(WORDS))}): move '{key}' to settings"
+                    )
                 elif key in chosen:
                     yield self._document.problem(("wordings", name, key), f"'{key}' stands in settings, too: leave it out of one of them")
             alike = shapes.setdefault(digest(words), name)

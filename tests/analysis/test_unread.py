@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,21 @@ import pandas as pd
 import pytest
 from analysis_tables import responses
 
+from spanlab.analysis.data.loading import described, load
 from spanlab.analysis.data.scoring import Scored, score_table
 from spanlab.analysis.data.unread import testable as those_tested
 from spanlab.analysis.data.unread import unread_notes, unread_shares, withheld_notes
 from spanlab.analysis.effects.curves import overall
+from spanlab.analysis.effects.out_of_core import load_scattered
+from spanlab.analysis.effects.reaction_times import reaction_times
 from spanlab.analysis.effects.registry import effect
 from spanlab.analysis.effects.trends import trends
+from spanlab.analysis.figure_catalogue import figure_named
+from spanlab.analysis.figures.figure import Wish
+from spanlab.analysis.model_vs_human.comparison import distances
+from spanlab.analysis.model_vs_human.leaderboard import fits, standings
+from spanlab.analysis.model_vs_human.scores import scores
+from spanlab.analysis.report.nback import nback_results, nback_tables
 from spanlab.analysis.report.page import compare
 from spanlab.analysis.report.text import headline
 from spanlab.analysis.stats.against_guessing import against_guessing
@@ -103,3 +113,158 @@ def test_a_headline_without_unread_replies_says_nothing_of_them() -> None:
     total = overall(scored(chat("a", 0.0)))
     ((_, text), *_) = headline(total, total.iloc[:0], {}, against_guessing(scored(chat("a", 0.0))), float("nan"))
     assert "could not be read" not in text
+
+
+# N-back, leaderboard, scores ------------------------------------------------------------------------------------------------------------------------------
+
+
+def blocks(agent: str, unread: dict[int, float], *, kind: str = "chat", session: str = "s1", number: int = 12, seed: int = 0) -> pd.DataFrame:
+    """N-back blocks of 24 items, of which a share at each N could not be read."""
+    random, rows = np.random.RandomState(seed), []
+    for n, share in unread.items():
+        for block in range(number):
+            for item in range(1, 25):
+                match = item > n and item % 3 == 0
+                lost = random.rand() < share
+                right = not lost and random.rand() < 0.8
+                rows.append(
+                    {
+                        **{"agent": agent, "agent_kind": kind, "session": session, "paradigm": "nback_verbal", "participant": "", "oracle": False},
+                        **{"trial": 1000 * n + block, "trial_id": f"{n}-{block}", "step": item, "ask": item, "serial_position": item, "set_size": n},
+                        **{"factor_n": n, "record_match": match, "chance": 0.5, "correct": right, "correct_answer": "m" if match else "-"},
+                        **{"answer": None if lost else ("m" if match == right else "-"), "outcome": "invalid" if lost else "answered"},
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def test_tables_of_nback_have_the_share_and_bounds() -> None:
+    results = nback_results(scored(blocks("a", {1: 0.0, 2: 0.15})), "nback_verbal")
+    assert results is not None
+    tables = {table.title: table for table in nback_tables(results)}
+    (row,) = tables["Correct over N"].rows
+    items = scored(blocks("a", {1: 0.0, 2: 0.15})).items
+    second = items[(items["factor_n"] == 2) & (items["serial_position"] > 2)]  # the first two have nothing to match
+    share, right = float(second["outcome"].eq("invalid").mean()), float(second["correct"].mean())
+    assert "unread" not in row[1]
+    assert row[2].endswith(f"; {share:.0%} unread, as guesses {right + 0.5 * share:.0%}")
+    for title in ("d′ over N", "Criterion c over N", "Hits over N", "False alarms over N", "By the published rules: Hits"):
+        assert tables[title].rows[0][2].endswith(f"; {share:.0%} unread"), title
+        assert "could not be read" in tables[title].caption
+    accuracy = results.cells[results.cells["measure"] == "accuracy"]
+    assert accuracy["unread"].tolist() == pytest.approx([0.0, share])
+    assert accuracy["if_guessed"].tolist()[1] == pytest.approx(right + 0.5 * share)
+    assert results.cells.loc[results.cells["measure"] == "dprime_pooled", "if_guessed"].isna().all(), "a guess has no d′ of its own"
+
+
+def test_tables_of_nback_without_unread_replies_say_nothing_of_them() -> None:
+    results = nback_results(scored(blocks("a", {1: 0.0, 2: 0.0})), "nback_verbal")
+    assert results is not None
+    assert "unread" not in results.cells.columns
+    assert not any("unread" in cell or "read" in table.caption for table in nback_tables(results) for row in table.rows for cell in row)
+
+
+@pytest.mark.parametrize("name", ["nback_models", "nback_bars", "nback_dprime", "nback_published"])
+def test_figures_of_nback_say_how_much_could_not_be_read(name: str) -> None:
+    answers = scored(blocks("a", {1: 0.1, 2: 0.3}))
+    data = described(answers, ["nback_verbal"], ())
+    computed = figure_named(name).compute(data, Wish())
+    share = float(answers.items["outcome"].eq("invalid").mean())
+    assert f"Replies that could not be read count as wrong: a {share:.0%}" in computed.caption
+    clean = figure_named(name).compute(described(scored(blocks("a", {1: 0.0, 2: 0.0})), ["nback_verbal"], ()), Wish())
+    assert "could not be read" not in clean.caption
+
+
+def levels_in_tests(table: pd.DataFrame, **options: Any) -> list[str]:
+    results = nback_results(scored(table, **options), "nback_verbal")
+    assert results is not None
+    return [row[2] for table in nback_tables(results) if table.title.startswith("Does d′") for row in table.rows]
+
+
+def test_levels_and_sessions_of_nback_that_were_hardly_read_are_in_no_test() -> None:
+    level = blocks("a", {1: 0.0, 2: 0.0, 3: 0.5})
+    (pairs,) = levels_in_tests(level)
+    assert "1 and 2" in pairs
+    assert "3" not in pairs.replace(".", " ").split()
+    (pairs,) = levels_in_tests(level, accept_unread=True)
+    assert "2 and 3" in pairs
+    assert levels_in_tests(blocks("a", {1: 0.3, 2: 0.3})) == []
+    # levels in sessions of their own, so that blocks are units: that of 2-back was hardly read, though not above a fifth of all at 2-back
+    mixed = pd.concat([blocks("a", {1: 0.0}), blocks("a", {2: 0.45}, session="s2", number=5), blocks("a", {3: 0.0}, session="s3")], ignore_index=True)
+    (pairs,) = levels_in_tests(mixed)
+    assert "1 and 3" in pairs
+    assert "2" not in pairs.replace(".", " ").replace(":", " ").split()[:3]
+
+
+def people(many: int = 9) -> list[pd.DataFrame]:
+    curve = {1: 0.95, 2: 0.6, 3: 0.4, 4: 0.4, 5: 0.6, 6: 0.95}
+    return [
+        responses(lambda _, position: curve[position], lengths=[6], agent="p", kind="participant", participant=f"P{number}", seed=number, repetitions=12)
+        for number in range(many)
+    ]
+
+
+def like_people(unread: float, **options: Any) -> pd.DataFrame:
+    """A chat model with the curve of people, of which every so many replies could not be read."""
+    curve = {1: 0.95, 2: 0.6, 3: 0.4, 4: 0.4, 5: 0.6, 6: 0.95}
+    table = responses(lambda _, position: curve[position], lengths=[6], agent="a", kind="chat", seed=77, repetitions=60, **options)
+    lost = np.random.RandomState(5).rand(len(table)) < unread
+    table.loc[lost, "outcome"], table.loc[lost, "correct"] = "invalid", False
+    return table
+
+
+def test_the_leaderboard_has_the_share_and_bounds() -> None:
+    answers = scored(*people(), like_people(0.1))
+    table = fits(answers)
+    (row,) = table[table["agent"] == "a"].to_dict("records")
+    (known,) = unread_shares(answers.items).to_dict("records")
+    assert (row["unread"], row["all_wrong"], row["if_guessed"]) == pytest.approx((known["unread"], known["all_wrong"], known["if_guessed"]))
+    assert 0 < row["fit"] < 1.3
+    (standing,) = standings(table).to_dict("records")
+    assert (standing["unread"], standing["if_guessed"]) == pytest.approx((known["unread"], known["if_guessed"]))
+    assert "unread" not in fits(scored(*people(), like_people(0.0))).columns
+
+
+def test_who_was_hardly_read_has_no_place_in_the_leaderboard() -> None:
+    (row,) = fits(scored(*people(), like_people(0.4))).to_dict("records")
+    assert row["fit"] != row["fit"]
+    assert row["note"] == "too many of its replies could not be read: no score"
+    assert row["unread"] == pytest.approx(0.4, abs=0.06)
+    accepted = fits(scored(*people(), like_people(0.4), accept_unread=True))
+    assert "could not be read" not in accepted["note"].str.cat()
+
+
+def test_scores_distances_and_guessing_have_the_share_and_bounds() -> None:
+    answers = scored(*people(), like_people(0.1))
+    for table in (distances(answers, against="p"), scores(answers), against_guessing(answers)):
+        mine = table[table["agent"] == "a"]
+        assert (mine["unread"] > 0.05).all()
+        assert (mine["if_guessed"] > mine["all_wrong"]).all()
+    for table in (distances(scored(*people(), like_people(0.4))), scores(scored(*people(), like_people(0.4)))):
+        assert "a" not in set(table["agent"]), "no comparison with who was hardly read"
+
+
+def test_cells_of_the_mixed_model_have_the_share_and_bounds() -> None:
+    cells = mixed_model(scored(chat("a", 0.1), chat("b", 0.0)), "vsr", "list_length").cells.table
+    mine = cells[cells["agent"] == "a"]
+    assert mine["unread"].mean() == pytest.approx(0.1, abs=0.03)
+    assert (mine["if_guessed"] >= mine["correct"]).all()
+    assert "unread" not in mixed_model(scored(chat("b", 0.0)), "vsr", "list_length").cells.table.columns
+
+
+def test_tables_of_reaction_times_are_of_people_whose_answers_are_never_unread() -> None:
+    person = responses(lambda *_: 0.7, agent="p", kind="participant", participant="P1", repetitions=30).assign(rt_ms=700.0)
+    table = reaction_times(scored(person, chat("a", 0.1).assign(rt_ms=900.0)))
+    assert set(table["agent_kind"]) == {"participant"}
+
+
+def test_a_session_that_was_hardly_read_is_in_no_slope_of_data_read_piece_by_piece(tmp_path: Path) -> None:
+    """Two sessions of one model: of all its replies a fifth could not be read, of one session's nearly half."""
+    first, second = chat("a", 0.0).assign(session="s1"), chat("a", 0.35).assign(session="s2")
+    pd.concat([first, second, chat("b", 0.0)], ignore_index=True).to_csv(tmp_path / "answers.csv", index=False)
+    whole, scattered = load([tmp_path / "answers.csv"]), load_scattered([tmp_path / "answers.csv"], ["set_size"])
+    kept, alone = (trends(effect("set_size"), answers, "vsr") for answers in (whole.scored, scored(first, chat("b", 0.0))))
+    pd.testing.assert_frame_equal(kept, alone)  # the session that was read stays
+    assert set(trends(effect("set_size"), scattered.scored, "vsr")["agent"]) == {"b"}, "pieces do not tell sessions apart"
+    accepted = replace(scattered.scored, accept_unread=True)
+    assert set(trends(effect("set_size"), accepted, "vsr")["agent"]) == {"a", "b"}

@@ -29,6 +29,7 @@ from ....stimuli.kinds.sounds import ShownSound
 from ...base import Rehearsal, TrialContext
 from ..episode import ChatEpisode
 from ..messages import Message, Picture, Reply, Request, Sound, Text
+from ..options import OptionForm, as_written
 from ..reading.judge import Judge
 from ..transport.faults import Departures
 from ..transport.paid_replies import Send
@@ -385,7 +386,7 @@ async def _hold(agent: Estimated, context: TrialContext, percepts: Sequence[Perc
     for percept in percepts:
         if percept.ask is not None:
             # any answer that is allowed: what was right is not known here, and all are about as long
-            kind = percept.ask.kind
+            kind = as_written(percept.ask.kind, OptionForm(settings["option_order"], settings["option_signs"]))
             answer = kind.write(kind.guess(random))
         await episode.step(percept)
     led = f"{settings['trial_text']} {sentence('session.right', context.language) if context.practice else ''}"

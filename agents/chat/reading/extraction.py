@@ -14,6 +14,7 @@ from ....paradigms import Answer, ResponseKind
 from ....paradigms.responses import Rating
 from ....paradigms.responses.wording import DASH_END, HEAD_END, alike, negated, undressed
 from ..messages import Reply
+from ..options import SignedChoice
 from ..settings import ChatSettings
 from .constrained import loosely, read_constrained
 from .plain import TOKENS as _TOKENS
@@ -145,6 +146,8 @@ def read(kind: ResponseKind, text: str, settings: ChatSettings, cut: bool = Fals
     elif settings.extraction in ("tolerant", "model") and (plain := loosely(text) if json else text) is not None:
         # a JSON object keeps reasons apart, and its answer is all that is left here
         value = _tolerant(kind, plain, settings.reasoning if plain is text else "none")
+        if value is not None and settings.reasoning == "none" and isinstance(kind, SignedChoice) and kind.names_another(text, value):
+            value = None
         how = "unread" if value is None else "tolerant"
     if value is None or (cut and how in ("exact", "tolerant") and _may_go_on(kind, text, value, settings)):
         return Reading(None, "unread", text)

@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmark_cards import means_of, rates, verdicts
+from chat_servers import Answer, Request, listening
+from chat_stub import completion
 from command_line import Run
 
+from spanlab.analysis.data import Scored, load
 from spanlab.analysis.means import Contrast
 from spanlab.analysis.nback import PUBLISHED, layout, published_blocks
 from spanlab.core.errors import SpanLabError
-from spanlab.extensions.benchmark.card import UNKNOWN, card_of, judge, published_cards, read_card
+from spanlab.extensions.benchmark.card import UNKNOWN, UNREAD, _body, _framed, card_of, judge, published_cards, read_card, tally
 from spanlab.extensions.benchmark.drawing import gallery, page, picture
 from spanlab.extensions.benchmark.measures import level_weights, of_published_people, weights
 from spanlab.extensions.benchmark.running import agent_at
@@ -251,3 +255,90 @@ def test_what_is_wrong_with_a_suite_is_said_by_line(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_table_of_the_documentation_can_be_made() -> None:
     assert rates(SUITE.model_copy(update={"effects": SUITE.effects[:1]}), 5).count("\n") == 2
+
+
+# replies that could not be read, and wordings ------------------------------------------------------------------------------------------------------------
+
+
+def unread_card(benchmarked: Path, lost: Any, **options: Any) -> dict[str, Any]:
+    """The card of a chat model that guesses, of which some replies could not be read: ``lost`` says which rows of the items."""
+    suite, scored = read_suite(benchmarked / "small.yaml"), load([benchmarked / "data"]).scored
+    items = scored.items.assign(agent_kind="chat", oracle=False)
+    which = lost(items).to_numpy(bool)
+    items = items.assign(outcome=items["outcome"].astype(str).mask(which, "invalid"), correct=items["correct"].mask(which, 0.0))
+    body = _body(suite, Scored(items, scored.intrusions, (), **options), "chance", None, {"smu", "vsr", "nback_verbal"})
+    head = {"name": "chat:m", "kind": "chat", "oracle": False, "settings": {}}
+    return _framed(suite, head) | {"sessions": [], "not_taken": {}, "people": None} | body
+
+
+def every(share: float) -> Any:
+    return lambda items: pd.Series(np.arange(len(items)) % 100 < 100 * share, index=items.index)
+
+
+def test_a_card_has_the_share_of_unread_replies_and_what_it_leaves_open(benchmarked: Path) -> None:
+    card = unread_card(benchmarked, lambda items: (items["paradigm"] == "smu") & (np.arange(len(items)) % 10 == 0))
+    smu, _, vsr, _ = card["effects"]
+    assert 0.05 < smu["unread"] < 0.15
+    assert smu["if_guessed"] == pytest.approx(smu["agent"]["value"] + 100 * smu["unread"] / 9, abs=1.5), "a guess is right once in nine"
+    assert "if_guessed" not in vsr
+    for text in (picture(card), page([card])):
+        assert f"{100 * smu['unread']:.0f} % unread, as guesses {smu['if_guessed']:.1f}" in text
+    assert "unread" not in picture(unread_card(benchmarked, every(0.0)))
+
+
+def test_conditions_that_were_hardly_read_are_compared_with_nobody(benchmarked: Path) -> None:
+    def lost(items: pd.DataFrame) -> pd.Series:
+        return (items["paradigm"] == "nback_verbal") & items["factor_n"].astype(str).isin(["3", "3.0"]) & (np.arange(len(items)) % 2 == 0)
+
+    whole, cut, accepted = unread_card(benchmarked, every(0.0)), unread_card(benchmarked, lost), unread_card(benchmarked, lost, accept_unread=True)
+    conditions = [card["effects"][-1]["against"][0]["conditions"] for card in (whole, cut, accepted)]
+    assert conditions == [3, 2, 3]
+
+
+def test_a_model_that_was_hardly_read_has_no_verdict(benchmarked: Path) -> None:
+    card, accepted = unread_card(benchmarked, every(0.5)), unread_card(benchmarked, every(0.5), accept_unread=True)
+    verdicts_of = [[beside["verdict"] for effect in one["effects"] for beside in effect["against"]] for one in (card, accepted)]
+    assert set(verdicts_of[0]) == {UNREAD}
+    assert UNREAD not in verdicts_of[1]
+    assert len(verdicts_of[0]) == len(verdicts_of[1])
+    assert all(beside["difference"]["value"] is None for effect in card["effects"] for beside in effect["against"])
+    assert tally(card).endswith("0 same, 0 differ, 0 undecided, 4 without a verdict")
+
+
+WORDED = """
+suite: worded
+version: 1
+title: A suite in several wordings
+seed: 5
+parts:
+  people:
+    about: in three wordings
+    wordings: {one: {preamble: Wording one.}, two: {preamble: Wording two.}, three: {preamble: Wording three.}}
+    paradigms:
+      smu: {set: {set_size: [1, 2]}, trials: 4}
+effects:
+  - {paradigm: smu, effect: accuracy, measure: mean, margin: 10}
+"""
+
+
+@pytest.mark.slow
+def test_a_card_names_the_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spanlab.extensions.benchmark.command import _run
+
+    def answer(request: Request) -> Answer:
+        return 200, "application/json", completion("5", request.body["model"], 10)
+
+    with listening(answer) as tap:
+        (tmp_path / "providers.yaml").write_text(f"providers:\n  here: {{base_url: '{tap.base_url}'}}\n", "utf-8")
+        monkeypatch.setenv("SPANLAB_PROVIDERS", str(tmp_path / "providers.yaml"))
+        (tmp_path / "suite.yaml").write_text(WORDED, "utf-8")
+        suite = read_suite(tmp_path / "suite.yaml")
+        _run("chat:a@here", suite, True, "", None, tmp_path / "data", tmp_path / "card", None, None)
+    card = read_card(tmp_path / "card" / "card.json")
+    assert card["wordings"] == ["one", "three", "two"]
+    assert {session["wording"] for session in card["sessions"]} == {"one", "two", "three"}
+    assert (card["effects"][0]["n"], card["effects"][0]["of"]) == (3, "wording")
+    assert "preamble" not in card["agent"]["settings"], "it is not the same in all sessions"
+    assert "wordings: one, three, two" in picture(card)
+    assert "Wordings: one, three, two" in page([card])
+    assert problems_of(card, suite, str(tmp_path / "data")) == []

@@ -299,6 +299,9 @@ def protocols(paradigm: Paradigm, full: bool) -> list[ChatSettings]:
             one for one in chosen if one["view"] == "both" and one["wording"] == "full" and one["instructions_as"] == "user"
         ]
     made = [settings(**one, image_px=96, reask=1) for one in chosen]
+    made += [
+        settings(option_order=order, option_signs=signs, reask=1) for order, signs in (("reversed", "words"), ("rotated", "letters"), ("declared", "digits"))
+    ]
     named = [settings(preset=name, image_px=96, reask=1, view=view) for name in presets() for view in ("words", "both")]
     return made + [one for one in named if not one.instructions or paradigm.name in one.instructions]
 

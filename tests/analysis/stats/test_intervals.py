@@ -170,7 +170,7 @@ def in_cells(right: np.ndarray, trials: int) -> Cells:
     counts = {name: np.full(conditions, people * trials) for name in ("n_trials", "n_items")}
     ids, ones, each = [np.arange(people)] * conditions, [np.ones(people, np.int64)] * conditions, [np.full(people, trials)] * conditions
     chance, told_apart = np.zeros(conditions), np.ones(conditions, bool)
-    return Cells(keys, [*(right / trials).T], ids, ones, each, chance, ["participant"] * conditions, told_apart, counts)
+    return Cells(keys, [*(right / trials).T], ids, ones, each, chance, ["participant"] * conditions, told_apart, counts, np.zeros(conditions))
 
 
 @pytest.mark.slow
