@@ -18,6 +18,3 @@ from .sessions import without_memory as without_memory
 from .style import condition_looks as condition_looks
 from .style import listed as listed
 from .timing import timing_in_short as timing_in_short
-from .unread import testable as testable
-from .unread import testable_blocks as testable_blocks
-from .unread import unread_shares as unread_shares

@@ -73,7 +73,7 @@ def labelled(responses: pd.DataFrame, sessions: Sequence[SessionFacts] = ()) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PooledSession:
     """What a session is among those of one model in several wordings and repeats: these are one agent.
 
     Parameters
@@ -87,7 +87,7 @@ class Pool:
     unit: str
 
 
-def pooled(sessions: Sequence[SessionFacts]) -> dict[str, Pool]:
+def pooled(sessions: Sequence[SessionFacts]) -> dict[str, PooledSession]:
     """By the name of a session, what it is among those of its model; sessions of models that have neither several wordings nor repeats are not in it."""
     models: dict[str, list[SessionFacts]] = {}
     for facts in sessions:
@@ -102,7 +102,7 @@ def pooled(sessions: Sequence[SessionFacts]) -> dict[str, Pool]:
         for facts in members:
             label = facts.label.removesuffix(f"repeat {facts.repeat}").removesuffix(", ")
             label = label.removesuffix(facts.wording).removesuffix(", ") if len(wordings) > 1 and facts.wording else label
-            pools[facts.name] = Pool(key, label, f"{WORDING}{facts.wording} of {key}" if len(wordings) > 1 else key)
+            pools[facts.name] = PooledSession(key, label, f"{WORDING}{facts.wording} of {key}" if len(wordings) > 1 else key)
     return pools
 
 

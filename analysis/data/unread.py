@@ -42,7 +42,8 @@ VERDICTS = (
 )
 
 
-def _replies(kind: AgentKind) -> bool:
+def may_be_unread(kind: AgentKind) -> bool:
+    """Return whether the answers of a kind of agent are replies, in which an answer may not be found."""
     return kind.converses or kind.role == "script"
 
 
@@ -51,7 +52,7 @@ def unread_rows(items: pd.DataFrame) -> np.ndarray:
     if "outcome" not in items.columns or "agent_kind" not in items.columns:
         return np.zeros(len(items), bool)
     kinds = items["agent_kind"]
-    talking = kinds.isin([name for name in kinds.unique() if _replies(kind_named(str(name)))])
+    talking = kinds.isin([name for name in kinds.unique() if may_be_unread(kind_named(str(name)))])
     return (items["outcome"].eq("invalid") & talking).to_numpy(bool)
 
 
@@ -85,24 +86,6 @@ def _withheld_rows(items: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
     return out
 
 
-def testable_blocks(blocks: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the N-back blocks that may be tested, as :func:`testable` does for answers.
-
-    Parameters
-    ----------
-    by : columns of conditions
-    """
-    if not {"n_invalid", "n_items", "agent_kind"} <= {*blocks.columns} or not len(blocks):
-        return blocks
-    talking = np.array([_replies(kind_named(str(kind))) for kind in blocks["agent_kind"]], bool)
-    unread = blocks["n_invalid"].astype(float).where(talking, 0.0)
-    kept = np.ones(len(blocks), bool)
-    for columns in (["agent"], ["agent", "session"], ["agent", *by]):
-        keys = [blocks[name].astype(str) for name in columns if name in blocks.columns]
-        kept &= (unread.groupby(keys).transform("sum") <= WITHHELD * blocks["n_items"].astype(float).groupby(keys).transform("sum")).to_numpy()
-    return blocks[kept]
-
-
 def testable_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a table of means that may be tested: no more than :data:`WITHHELD` of the replies in each could not be read."""
     table = with_unread(table, shares=False)
@@ -115,7 +98,7 @@ def withheld_cells(cells: Any) -> frozenset[int]:
     Cells do not tell sessions apart. Where answers are here, :func:`testable` leaves out sessions before cells are made.
     """
     kinds, agents = (cells.keys[name].astype(str).to_numpy() for name in ("agent_kind", "agent"))
-    talking = np.array([_replies(kind_named(kind)) for kind in kinds], bool)
+    talking = np.array([may_be_unread(kind_named(kind)) for kind in kinds], bool)
     unread, items = (np.where(talking, np.asarray(cells.counts[name], float), 0.0) for name in ("n_invalid", "n_items"))
     if not unread.any():
         return frozenset()
@@ -172,7 +155,7 @@ def with_unread(table: pd.DataFrame, *, shares: bool = True) -> pd.DataFrame:
     """
     if not {"agent_kind", "n_items", "n_invalid", "mean", "chance"} <= {*table.columns} or UNREAD_COLUMNS[0] in table.columns:
         return table
-    talking = np.array([_replies(kind_named(str(kind))) for kind in table["agent_kind"]], bool)
+    talking = np.array([may_be_unread(kind_named(str(kind))) for kind in table["agent_kind"]], bool)
     share = (table["n_invalid"].astype(float) / table["n_items"].astype(float)).to_numpy()
     share = np.where(talking, share, np.nan)
     if not (share > 0).any():

@@ -342,7 +342,8 @@ def together(parts: Sequence[Sums]) -> Cells:
 
 def _worst(groups: pd.DataFrame, answerers: Sequence[tuple[Any, ...]]) -> np.ndarray:
     """Of each cell, the largest share of invalid answers in a session of its answerer."""
-    number, _ = pd.factorize(pd.Series(answerers, dtype=object))
+    known = {answerer: number for number, answerer in enumerate(dict.fromkeys(answerers))}
+    number = np.array([known[answerer] for answerer in answerers], dtype=np.int64)
     of_sessions = groups.assign(answerer=number[groups["cell"]] if len(groups) else []).groupby(["answerer", "recorded"])[["asked", "invalid"]].sum()
     shares = (of_sessions["invalid"] / of_sessions["asked"]).groupby(level="answerer").max()
     return shares.reindex(number).to_numpy(float)

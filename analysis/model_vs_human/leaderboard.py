@@ -84,7 +84,7 @@ def _withheld_rows(part: Scored, tested: Scored, effect: Effect, people: int, ag
     """A row without a score for each model of which too many replies could not be read."""
     heads = _without(part.items, tested.items)[["paradigm", "agent", "agent_kind"]].drop_duplicates()
     nothing = {"effect": effect.name, "against": against, "n_people": people, "note": "too many of its replies could not be read: no score"}
-    return [{**row, **nothing} for row in heads.astype(str).to_dict("records")]
+    return [{**{str(name): value for name, value in row.items()}, **nothing} for row in heads.astype(str).to_dict("records")]
 
 
 def _crowd(effect: Effect, scored: Scored, paradigm: str, against: str) -> Crowd | None:

@@ -1,4 +1,5 @@
 from .cells import nback_cells as nback_cells
+from .cells import testable_blocks as testable_blocks
 from .measures import PUBLISHED as PUBLISHED
 from .measures import measured as measured
 from .measures import nback_blocks as nback_blocks

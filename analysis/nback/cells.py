@@ -14,7 +14,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from ...core.agent_kinds import kind_named
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, plural, unit_session
+from ..data.unread import WITHHELD, may_be_unread
 from ..means.bootstrap import FEW, LEVEL, RESAMPLES, MeanEstimate, estimate, estimate_pooled
 from ..stats.signal_detection import detection
 from .measures import COUNTS, LURE_COUNTS, OURS, Rules
@@ -115,6 +117,24 @@ def _units(blocks: pd.DataFrame, who: Sequence[str], by: Sequence[str], unit: Un
     return named.assign(_kind=kind, _unit=np.select([kind == name for name in columns], [named[column] for column in columns.values()], named["_block"]))
 
 
+def testable_blocks(blocks: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the N-back blocks that may be tested, as :func:`.testable` does for answers.
+
+    Parameters
+    ----------
+    by : columns of conditions
+    """
+    if not {"n_invalid", "n_items", "agent_kind"} <= {*blocks.columns} or not len(blocks):
+        return blocks
+    talking = np.array([may_be_unread(kind_named(str(kind))) for kind in blocks["agent_kind"]], bool)
+    unread = blocks["n_invalid"].astype(float).where(talking, 0.0)
+    kept = np.ones(len(blocks), bool)
+    for columns in (["agent"], ["agent", "session"], ["agent", *by]):
+        keys = [blocks[name].astype(str) for name in columns if name in blocks.columns]
+        kept &= (unread.groupby(keys).transform("sum") <= WITHHELD * blocks["n_items"].astype(float).groupby(keys).transform("sum")).to_numpy()
+    return blocks[kept]
+
+
 def blocks_over_repeats(blocks: pd.DataFrame) -> pd.DataFrame:
     """Blocks of which each is there once in each wording: counts and measures are averaged over repeats. So identical repeats add nothing."""
     if SAME_TRIAL not in blocks.columns:
@@ -124,7 +144,8 @@ def blocks_over_repeats(blocks: pd.DataFrame) -> pd.DataFrame:
         return blocks
     numbers = [name for name in blocks.select_dtypes("number").columns if name not in ("n", "unit_trial", SAME_TRIAL)]
     first = blocks[~alike.duplicated().to_numpy()]
-    return first.assign(**{name: values.to_numpy() for name, values in blocks[numbers].groupby(alike.to_numpy()).mean().items()})
+    means = blocks[numbers].groupby(alike.to_numpy()).mean()
+    return first.assign(**{str(name): means[name].to_numpy() for name in numbers})
 
 
 def _described(cell: pd.DataFrame, rules: Rules) -> dict[str, object]:

@@ -11,9 +11,9 @@ import pandas as pd
 
 from ..data.numbers import p_value
 from ..data.scoring import WHO, Scored, has_blocks, plural
-from ..data.unread import UNREAD_COLUMNS, testable_blocks, with_unread
+from ..data.unread import UNREAD_COLUMNS, with_unread
 from ..figures.nback_chart import TITLES
-from ..nback.cells import AVERAGED, blocks_over_repeats, nback_cells
+from ..nback.cells import AVERAGED, blocks_over_repeats, nback_cells, testable_blocks
 from ..nback.measures import GRID, OURS, PUBLISHED, describe_exceptions, gridded_blocks
 from ..nback.published import recomputed_cells
 from ..nback.significance import kruskal_wallis, mann_whitney

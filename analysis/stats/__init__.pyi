@@ -3,6 +3,7 @@ from .corrections import holm as holm
 from .effect_sizes import wilson as wilson
 from .equivalence import equivalence_of_ends as equivalence_of_ends
 from .equivalence import spearman_brown as spearman_brown
+from .likeness import testable as testable
 from .margins import PRIOR as PRIOR
 from .margins import Margin as Margin
 from .margins import Measured as Measured

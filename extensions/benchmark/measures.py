@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanlab.analysis.data import decoded, testable, testable_blocks, unread_shares
+from spanlab.analysis.data import decoded
 from spanlab.analysis.means import Apart, Contrast, contrast, contrast_of, place_of, unit_means
-from spanlab.analysis.nback import PUBLISHED, nback_blocks, published_blocks
+from spanlab.analysis.nback import PUBLISHED, nback_blocks, published_blocks, testable_blocks
+from spanlab.analysis.stats import testable
 from spanlab.core import SpanLabError
 from spanlab.human_data import published
 
@@ -140,14 +141,15 @@ def of_answers(scored: Scored, paradigm: str, name: str, kinds: frozenset[str] |
     counts = {place: {key: int(cells.counts[key][at]) for key in ("n_trials", "n_items", "n_invalid")} for place, at in places.items()}
     means = {place: cells.mean(at) for place, at in places.items()}
     units = weighted([*places], np.full(len(places), 1 / len(places))).n
-    return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first], _guessed(part, by, means))
+    chance = {place: float(cells.chance[at]) for place, at in places.items()}
+    return Answerer(name, by, weighted, means, True, counts, units, cells.unit[first], _guessed(means, counts, chance))
 
 
-def _guessed(part: Scored, by: Sequence[str], means: Mapping[Place, float]) -> dict[Place, float]:
-    """The mean of each condition if unread replies were guesses; empty where all could be read, or the chance of a guess is unknown."""
-    raised = {place_of(row, by): row["if_guessed"] - row["all_wrong"] for row in unread_shares(part.items, by).to_dict("records")}
-    known = raised and not any(math.isnan(value) for value in raised.values())
-    return {place: mean + raised.get(place, 0.0) for place, mean in means.items()} if known else {}
+def _guessed(means: Mapping[Place, float], counts: Mapping[Place, Mapping[str, int]], chance: Mapping[Place, float]) -> dict[Place, float]:
+    """The mean of each condition if invalid answers were guesses; empty where there are none, or the chance of a guess is unknown."""
+    shares = {place: count["n_invalid"] / count["n_items"] for place, count in counts.items()}
+    known = any(shares.values()) and not any(math.isnan(chance[place]) for place, share in shares.items() if share)
+    return {place: mean + (shares[place] * chance[place] if shares[place] else 0.0) for place, mean in means.items()} if known else {}
 
 
 def with_levels(items: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
