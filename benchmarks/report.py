@@ -16,7 +16,14 @@ SpanLab's own code is 40 %: even if it took no time, a page would take more than
 Since then, folded figures are drawn by the page when they are opened, and three of the seven figures of the demonstration's data are still written as
 files. On a busy machine of two cores (load 8 to 14) that page took 12.6 to 14.9 s of processor time before, of which 3.5 s was drawing seven figures (0.8 s
 of them the start of vl-convert). The page of 12 paradigms and 33 answerers (89,100 rows, with models where these are few enough) took 78 s afterwards, of which
-2 s was drawing 3 of its 44 figures, and 470 MB. What takes longest there: tables of figures 20 s, models 14 s, tests against guessing 10 s.
+2 s was drawing 3 of its 44 figures, and 470 MB. What took longest there: tables of figures 20 s, models 14 s, tests against guessing 10 s.
+
+Then tests against guessing and contrasts of models were computed without small tables of pandas, with the same
+results to the last digit. Reading the answers and testing them against guessing took 18.9 s of processor time before
+and 8.1 s afterwards (both data sets together), the page of 12 paradigms and 33 answerers 74.8 and 63.9 s (455 MB),
+one after the other at a load of 12, where a loop of Python takes nearly twice the processor time of a quiet core. The
+page of the demonstration's data took 13.2 and 14.1 s at that load: no proven gain. A quarter of it is importing, a
+fifth drawing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from importlib.metadata import entry_points
@@ -269,12 +269,14 @@ PICTURES = (
     ("smu", "set_size", "Set size"),
     ("nback_spatial", "nback_published", "N-back, with a published language model"),
 )
-#: Widths of the figures on a page of 1,024 px, half of it and whole.
-_NARROW_MM, _WIDE_MM = 130.0, 270.0
+#: Widths of the figures on a page of 1,024 px, half of it and whole, and on that of a telephone, which has a drawing of its own.
+_NARROW_MM, _WIDE_MM, _TELEPHONE_MM = 130.0, 270.0, 92.0
 _STYLE = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 22px 34px; margin: 12px 0 26px; }
 .pictures figure { margin: 0; } .pictures .wide { grid-column: 1 / -1; } .pictures h2 { font-size: 20px; }
 .pictures svg { width: 100%; height: auto; background: #fff; border-radius: 8px; }
+.pictures .telephone { display: none; }
+@media (max-width: 560px) { .pictures .telephone { display: block; } .pictures .desk { display: none; } }
 :root { color-scheme: light; --paper: #fcfbf8; --raised: #ffffff; --ink: #1d1f24; --soft: #565c67; --line: #e3e0d8; --accent: #00558c; }
 """
 
@@ -292,10 +294,10 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
     figures = []
     for paradigm, name, heading in PICTURES:
         wide = name == "nback_published"
-        width_mm = _WIDE_MM if wide else _NARROW_MM
-        drawn = _drawn(name, paradigm, real, width_mm) or _drawn(name, paradigm, everything, width_mm)
-        if drawn:
-            figures.append(f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{drawn}</figure>")
+        widths_mm = {"desk": _WIDE_MM if wide else _NARROW_MM, "telephone": _TELEPHONE_MM}
+        drawings = _drawn(name, paradigm, real, widths_mm) or _drawn(name, paradigm, everything, widths_mm)
+        if drawings:
+            figures.append(f"<figure{' class=wide' * wide}><h2>{escape(heading)}</h2>{drawings}</figure>")
     css = files("spanlab.core").joinpath("page.css").read_text("utf-8")
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in words)
     page = (
@@ -312,8 +314,8 @@ def first_page(real: Sequence[Path], everything: Sequence[Path], report: Path, w
     return path
 
 
-def _drawn(name: str, paradigm: str, sessions: Sequence[Path], width_mm: float) -> str:
-    """A figure as SVG, so wide that its letters keep their size on the page; empty where these sessions do not have it."""
+def _drawn(name: str, paradigm: str, sessions: Sequence[Path], widths_mm: Mapping[str, float]) -> str:
+    """A figure as SVG for each kind of screen, so wide that its letters keep their size on the page; empty where these sessions do not have it."""
     from ..analysis.figures.charts import draw
     from ..analysis.figures.sheet import Sheet
     from ..api import figure
@@ -324,9 +326,15 @@ def _drawn(name: str, paradigm: str, sessions: Sequence[Path], width_mm: float) 
         return ""
     try:
         drawn = figure(name, chosen, paradigm=paradigm)
-        return draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm))
+        drawings = {screen: draw(drawn.spec, drawn.agents, Sheet(width_mm=width_mm)) for screen, width_mm in widths_mm.items()}
     except SpanLabError:
         return ""
+    return "".join(f'<div class="{screen}">{_with_own_names(drawing, f"{name}-{screen}")}</div>' for screen, drawing in drawings.items())
+
+
+def _with_own_names(svg: str, name: str) -> str:
+    """A drawing whose clipping paths have other names than those of the other drawings of the page."""
+    return svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
 
 
 def result_in_words(sessions: Sequence[Path]) -> list[str]:

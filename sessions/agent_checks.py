@@ -46,7 +46,7 @@ def check_episode(agent: Agent, episode: object) -> Episode:
     """
     expected = WindowEpisode if isinstance(agent, WindowAgent) else Episode
     if not isinstance(episode, expected):
-        raise SpanLabError(f"{agent.name} began a trial with {_shown(episode)}; expected from start() is {_article(expected.__name__)}: {_FAULT}")
+        raise SpanLabError(f"{agent.name} began a trial with {_shown(episode)}; expected {_article(expected.__name__)} from start(): {_FAULT}")
     if agent.kind.oracle and len(inspect.signature(episode.step).parameters) < 2:
         raise SpanLabError(
             f"{agent.name} is of the kind '{agent.kind.name}', which is an oracle, and {type(episode).__name__}.step takes no truth; "

@@ -266,7 +266,7 @@ class MachinePractice:
         """
         raise NotPassedError(
             f"practice was not passed: {right} of {asked} correct in round {rounds}, the last one; {self._paradigm.name} stops the session then "
-            "(practice: otherwise: stop), and for a machine no assistant decides that it goes on: take it without practice, "
+            "(practice: otherwise: stop), and for a machine there is no assistant who lets it go on: take it without practice, "
             "or with a paradigm of your own that says otherwise: go_on"
         )
 

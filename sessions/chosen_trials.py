@@ -134,7 +134,7 @@ def fresh_trials(known: ChosenTrials, seed: int = 1) -> ChosenTrials:
     """
     paradigm, generator = known.paradigm, known.generator
     if any(planned.varies for planned in known.plan):
-        raise SpanLabError("--fresh makes new trials with the levels of others, and in adaptive sessions levels follow from answers: leave it out")
+        raise SpanLabError("--fresh makes new trials with the levels of others, but in adaptive sessions the levels depend on the answers: leave it out")
     lists = {list_of(planned.compile(paradigm, generator)) for planned in known.plan}
 
     def fresh(index: int, planned: PlannedTrial) -> PlannedTrial:

@@ -62,7 +62,7 @@ def parts_for(
     elif list(plan) != sorted(plan, key=lambda planned: (planned.block, planned.trial)) or any(planned.practice for planned in plan):
         why = "the trials are not in the order of their blocks"
     elif any(step.feedback is not None for planned in one_of_each(plan) for step in planned.compile(paradigm, generator).steps):
-        why = f"{paradigm.name} gives feedback, so that each trial is gone through step by step"
+        why = f"{paradigm.name} gives feedback, so each trial has to be run step by step"
     elif states and not agent.hidden_units:
         why = f"{agent.name} has no hidden states"
     if why and reason:

@@ -108,7 +108,7 @@ class Runner:
         if without_sentences(session.info):
             sentences = recovered(session.info, session.paradigm, session.plan, self.agent, events, lines)
             whose = "questions are those of its transcripts" if sentences else "the instructions are the recorded ones"
-            self.say(f"the record of {session.name} does not keep what is said beside the instructions: {whose}, and all else is as it is said now")
+            self.say(f"the record of {session.name} does not contain what was said beside the instructions: {whose}, and all else is worded as it is now")
             event["sentences"] = "of the transcripts" if sentences else "of now"
         event["at"] = self.now()
         return event, sentences

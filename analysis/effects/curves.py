@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..data.coding import groups
+from ..data.coding import groups, records
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..means.bootstrap import FEW, LEVEL, estimate
 from ..means.cell_means import Cells, unit_means
@@ -63,7 +63,7 @@ def averages(
 def averages_of(cells: Cells, value: str = "correct", *, level: float = LEVEL) -> pd.DataFrame:
     """The table of :func:`averages` from units in cells."""
     rows = []
-    for number, key in enumerate(cells.keys.to_dict("records")):
+    for number, key in enumerate(records(cells.keys)):
         row = key | summary_of(cells, number, level=level, proportion=value == "correct")
         row |= {name: counts[number] for name, counts in cells.counts.items()} | {"chance": cells.chance[number] if value == "correct" else np.nan}
         rows.append(row)

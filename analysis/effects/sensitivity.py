@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..data.coding import decoded
+from ..data.coding import decoded, records
 from ..data.scoring import WHO, Scored, plural
 from ..means.bootstrap import FEW, LEVEL
 from ..means.cell_means import Cells, Sums, unit_sums
@@ -125,7 +125,7 @@ class Sensitivity:
         """For each answerer and condition, the cells of signals and of other questions; -1 where there is none."""
         pairs_of_cells: dict[tuple[Any, ...], list[int]] = {}
         names = [name for name in cells.keys.columns if name != "signal"]
-        for number, key in enumerate(cells.keys.to_dict("records")):
+        for number, key in enumerate(records(cells.keys)):
             pairs_of_cells.setdefault(tuple(key[name] for name in names), [-1, -1])[0 if key["signal"] else 1] = number
         return {key: (one, other) for key, (one, other) in pairs_of_cells.items()}
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from typing_extensions import override
 
+from ..data.coding import records
 from ..data.scoring import WHO, Scored, plural, score_table
 from ..data.unread import testable, withheld_cells
 from ..means.bootstrap import LEVEL
@@ -120,7 +121,7 @@ class _Averages:
     def lines(self) -> dict[tuple[Any, ...], dict[Any, Any]]:
         """For each answerer and panel, the cell at each place along the axis."""
         lines_of: dict[tuple[Any, ...], dict[Any, Any]] = {}
-        for number, row in enumerate(self.cells.keys.to_dict("records")):
+        for number, row in enumerate(records(self.cells.keys)):
             if number in self.withheld:
                 continue
             lines_of.setdefault(tuple(row[name] for name in (*WHO, *self.effect.panels)), {})[row[self.effect.x]] = number

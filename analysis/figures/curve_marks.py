@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..data.coding import records
 from ..data.style import Look, crowd, unasked
 from .sheet import text_width
 
@@ -57,17 +58,19 @@ def _ticks(places: Sequence[int | float]) -> list[int | float]:
 
 
 def label_rows(
-    rows: Sequence[Mapping[str, Any]], agents: Sequence[Look], vertical: Mapping[str, Any], height: int, panel: str | None = None
+    rows: Sequence[Mapping[str, Any]], agents: Sequence[Look], vertical: Mapping[str, Any], size: tuple[int, int], panel: str | None = None
 ) -> list[dict[str, Any]]:
     """The names of lines at their ends, as further rows of a chart (``label``); none where there are more than :data:`MOST_LABELS` lines.
 
-    Names beside the right end of the panel are moved up or down until they do not touch; those of lines that end earlier stay where these end.
+    Names beside the right end of the panel are moved up or down until they do not touch. Those of lines that end earlier stay where these end, above or
+    below other lines that they would lie on.
 
     Parameters
     ----------
     rows : of :func:`curve_points`
     agents : how everybody looks; those who are not shown unless asked for have no name
-    vertical : the vertical axis, over so many px
+    vertical : the vertical axis
+    size : width and height of the panel, in px
     panel : in which names stand; the only one when None
     """
     there = {str(row["agent"]) for row in rows if row["role"] == "curve"}
@@ -79,7 +82,7 @@ def label_rows(
     if not 2 <= len(there - set(off)) <= MOST_LABELS or not ends:
         return []
     low, high = vertical["domain"]
-    gap, last = _LABEL_HEIGHT * (high - low) / height, max(row["at"] for row in ends.values())
+    gap, last = _LABEL_HEIGHT * (high - low) / size[1], max(row["at"] for row in ends.values())
     right = max(row["x"] for row in ends.values())
     shorts = {name: name.partition(" (")[0] if len(name) > _LONGEST_LABEL else name for name in sorted(there - set(off))}
     labels = []
@@ -91,7 +94,34 @@ def label_rows(
     column = sorted((one for one in labels if one["at"] == last), key=lambda one: one["mean"])
     for one, mean in zip(column, _apart([one["mean"] for one in column], gap, low, high), strict=True):
         one["mean"] = mean
+    seen = [row for row in rows if row["role"] == "curve" and row.get("panel") == panel and row["agent"] not in off]
+    axis = max(row["x"] for row in seen) - min(row["x"] for row in seen)
+    for one in (one for one in labels if one["at"] < last):
+        reach = (text_width(one["name"], _LABEL_SIZE) + 12) / size[0] * axis
+        one["mean"] = _beside_lines(one["mean"], _passing(seen, one["agent"], one["x"], one["x"] + reach), gap, low, high)
     return labels
+
+
+def _passing(rows: Sequence[Mapping[str, Any]], agent: str, start: float, end: float) -> list[float]:
+    """The heights of everybody else's lines between two places along the horizontal axis."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row["agent"] != agent:
+            lines.setdefault(row["agent"], []).append((row["x"], row["mean"]))
+    heights: list[float] = []
+    for points in lines.values():
+        x, y = (np.array(values) for values in zip(*sorted(points), strict=True))
+        at = np.linspace(start, end, 25)
+        heights += np.interp(at, x, y)[(at >= x[0]) & (at <= x[-1])].tolist()
+    return heights
+
+
+def _beside_lines(mean: float, lines: Sequence[float], room: float, low: float, high: float) -> float:
+    """The height of a name: as it is where no line passes so near, else above or below all that pass, whichever is nearer and within the panel."""
+    if all(abs(line - mean) >= room for line in lines):
+        return mean
+    inside = [place for place in (min(lines) - room, max(lines) + room) if low + room <= place <= high - room]
+    return min(inside, key=lambda place: abs(place - mean), default=mean)
 
 
 def _apart(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -151,7 +181,7 @@ def curve_points(
     grid = sorted(curve[over].dropna().astype(float).unique())
     step = min((right - left for left, right in pairwise(grid)), default=1.0)
     cells: dict[str, list[dict[Any, Any]]] = {}
-    for row in curve.sort_values([name for name in (panel, over) if name]).to_dict("records"):
+    for row in records(curve.sort_values([name for name in (panel, over) if name])):
         cells.setdefault(row["agent"], []).append(row)
     for look in everybody:
         for row in cells[look.label]:

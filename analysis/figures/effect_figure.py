@@ -144,14 +144,14 @@ def _curves(
     points: dict[str, Any] = {"yardsticks": yardsticks, "each": each, "lacking": lacking}
     if not panels:
         rows = curve_points(drawn, "_x", agents, format_value=format_number, **points)
-        ends = label_rows(rows, agents, vertical, _ONE_PANEL[1])
+        ends = label_rows(rows, agents, vertical, _ONE_PANEL)
         layers = curve_layers(agents, drawn, "_x", effect.x_title, width=_ONE_PANEL[0], height=_ONE_PANEL[1], labelled=bool(ends), **options)
         return plain(layers | {"title": title_lines(title, subtitle)} | _with_room(ends), [*rows, *ends])
     rows = curve_points(drawn, "_x", agents, panel="_panel", format_value=format_number, in_order=line != "who", **points)
     if line != "who":  # the same conditions in every panel: one axis for all
         places = [row["x"] for row in rows]
         options["span"] = (min(places), max(places))
-    ends = label_rows(rows, agents, vertical, PANEL[1], panels[-1])
+    ends = label_rows(rows, agents, vertical, PANEL, panels[-1])
     layers = curve_layers(agents, drawn, "_x", effect.x_title, labelled=bool(ends), **options)
     faceted = {
         "title": title_lines(title, subtitle),

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..data.coding import coded, first_rows, groups, packed
+from ..data.coding import coded, first_rows, groups, packed, records
 from ..data.scoring import SAME_TRIAL, UNIT_SESSION, WHO, WORDING, Scored, same_trial, unit_session
 
 #: Codes up to here are counted in a table; beyond, they are looked up.
@@ -221,8 +221,8 @@ def _means(values: np.ndarray, order: np.ndarray | None, starts: np.ndarray) -> 
 def _answerers(items: pd.DataFrame, who: Sequence[str]) -> frozenset[tuple[tuple[Any, ...], str, str]]:
     """Every answerer with each participant and session that its rows come from."""
     session = UNIT_SESSION if UNIT_SESSION in items.columns else "session"
-    heads = items.iloc[groups(items, [*who, "participant", session])[1]]
-    columns = [heads[name].astype(object).tolist() for name in (*who, "participant", session)]
+    first = groups(items, [*who, "participant", session])[1]
+    columns = [items[name].iloc[first].astype(object).tolist() for name in (*who, "participant", session)]
     return frozenset((tuple(row[:-2]), str(row[-2] or ""), str(row[-1] or "")) for row in zip(*columns, strict=True))
 
 
@@ -286,7 +286,7 @@ class Cells:
     def points(self, by: Sequence[str]) -> dict[tuple[str, ...], dict[tuple[Any, ...], int]]:
         """For each answerer, the number of the cell at each place along some columns."""
         points_of: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
-        for number, row in enumerate(self.keys.to_dict("records")):
+        for number, row in enumerate(records(self.keys)):
             points_of.setdefault(tuple(row[name] for name in WHO), {})[place_of(row, by)] = number
         return points_of
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import PARTICIPANT
+from ..data.coding import records
 from ..data.scoring import WHO, Scored
 from ..data.style import GROUP_MEANS
 from ..data.unread import beside_shares, testable
@@ -60,7 +61,7 @@ def _from_each(effect: Effect, table: pd.DataFrame, crowd: Crowd, paradigm: str,
     ceiling, rows = crowd.ceiling(), []
     for (agent, kind), curve_rows in table.groupby(["agent", "agent_kind"], sort=True):
         if kind != GROUP_MEANS and agent != against:
-            curve = {place_of(row, effect.by): float(row["mean"]) for row in curve_rows.dropna(subset=["mean"]).to_dict("records")}
+            curve = {place_of(row, effect.by): float(row["mean"]) for row in records(curve_rows.dropna(subset=["mean"]))}
             distance = crowd.distance(curve)
             if distance["n_points"] == len(crowd.points):
                 distance |= {"ceiling_low": ceiling["r_low"], "ceiling_high": ceiling["r_high"]}

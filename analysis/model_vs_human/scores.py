@@ -20,7 +20,7 @@ import pandas as pd
 from ...core.errors import SpanLabError
 from ...core.verdicts import VerdictRule
 from ...sessions.record.columns import FURTHER
-from ..data.coding import decoded
+from ..data.coding import decoded, records
 from ..data.coding import numbers as plain_numbers
 from ..data.scoring import WHO, Scored, has_blocks, plural, score_table
 from ..data.unread import beside_shares, testable
@@ -122,7 +122,7 @@ def _rows(score: ScoreKind, paradigm: str, items: pd.DataFrame, against: str, le
         fixed = {place: cells.mean(number) for place, number in people.items()}
     else:
         table = published_curve(score.task, score.by)
-        fixed = {place_of(row, score.by): float(row["mean"]) for row in table.to_dict("records")}
+        fixed = {place_of(row, score.by): float(row["mean"]) for row in records(table)}
     rows = []
     for who, places in points.items():
         if who[2] == against:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.agent_kinds import kind_named
+from ..data.coding import records
 from ..data.numbers import counted, limits, missing, number, p_value
 from .text import between, percent, ranked
 
@@ -46,8 +47,7 @@ PageColumn = tuple[str, Callable[[Mapping[Any, Any]], str]]
 
 def page_table(frame: pd.DataFrame, columns: Sequence[PageColumn], title: str, caption: str = "", *, words: Sequence[str] = (), file: str = "") -> PageTable:
     """A table of text. Columns that are empty in every row are left out, and rows beyond :data:`MOST_ROWS` are cut."""
-    records = frame.head(MOST_ROWS).to_dict("records")
-    cells = [[say(row) for _, say in columns] for row in records]
+    cells = [[say(row) for _, say in columns] for row in records(frame.head(MOST_ROWS))]
     kept = [at for at in range(len(columns)) if not at or any(row[at] for row in cells)]
     return PageTable(
         title=title,

@@ -20,6 +20,9 @@
     return broken;
   }
 
+  // What is folded has a width in some browsers, and none in others.
+  const unfolded = (chart) => chart.clientWidth > 0 && !chart.closest("details:not([open])");
+
   // One declaration serves every width: panels keep a legible width, and as many as fit stand in a row.
   function fitted(spec, width) {
     const fit = structuredClone(spec);
@@ -125,7 +128,7 @@
   let waiting;
   addEventListener("resize", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => charts.filter((chart) => chart.clientWidth && chart.clientWidth !== Number(chart.dataset.width)).forEach(draw), 150);
+    waiting = setTimeout(() => charts.filter((chart) => unfolded(chart) && chart.clientWidth !== Number(chart.dataset.width)).forEach(draw), 150);
   });
 
   // A page that is watched loads itself again when another has taken its place, and comes back as it was left.
@@ -162,7 +165,7 @@
   }
 
   // What is seen first is drawn first, then what lies below, one after the other, so that the page answers meanwhile; what is folded, when it is opened.
-  const pending = () => charts.filter((chart) => chart.clientWidth && chart.dataset.width === undefined);
+  const pending = () => charts.filter((chart) => unfolded(chart) && chart.dataset.width === undefined);
   let drawing = null;
   async function drawAll() {
     for (let next = pending(); next.length; next = pending()) {

@@ -41,6 +41,8 @@ COLUMNS = (
     *("agent", "agent_kind", "unit", "n_units", "n_items", "share", "chance", "blind", "p_share", "p_share_holm"),
     *("hit_rate", "false_alarm_rate", "dprime", "dprime_low", "dprime_high", "p_dprime", "p_dprime_holm", "verdict", "note"),
 )
+#: Columns of the answers that an answerer is compared by.
+_READ = ("agent", "agent_kind", "participant", "session", "unit_trial", "correct", "chance", "blind", "outcome")
 #: Below this variance of the number of right answers that guessing gives, people's t-test has another size than it says.
 _FEW_EXPECTED = 10.0
 #: Above so many answers the number of right ones is as good as normal.
@@ -121,6 +123,8 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     items = testable(scored).items
     items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
     signal = _signal(items)
+    if SAME_TRIAL not in items.columns:
+        items = items[[name for name in _READ if name in items.columns]]
     rows = []
     for (agent, kind), answers in items.groupby(["agent", "agent_kind"], sort=True, observed=True):
         row: dict[str, Any] = {"agent": str(agent), "agent_kind": str(kind), "note": ""} | _share(answers)
@@ -154,22 +158,24 @@ def _levels(answers: pd.DataFrame) -> np.ndarray:
 
 
 def _several(names: pd.Series) -> bool:
-    return names[names.astype(str) != ""].nunique() > 1
+    return len([name for name in names.dropna().unique() if str(name) != ""]) > 1
 
 
 def _share(answers: pd.DataFrame) -> dict[str, Any]:
     """The share of right answers against the level of the best guess; averaged over trials, then over people."""
     levels = _levels(answers)
     people = _several(answers["participant"])
-    unit = answers["participant"].astype(str) if people else same_trial(answers)
-    work = answers[["correct", "chance"]].astype(float).assign(level=levels, unit=unit.to_numpy(), trial=same_trial(answers).to_numpy())
-    known = bool((work["trial"] >= 0).all())
-    means = work.groupby(["unit", "trial"] if known else ["unit"], sort=True)[["correct", "chance", "level"]].mean()
+    trial = same_trial(answers).to_numpy(np.int64)
+    known = bool((trial >= 0).all())
+    unit = np.unique(answers["participant"].astype(str).to_numpy(object), return_inverse=True)[1] if people else trial
+    means = np.stack([answers["correct"].to_numpy(float), answers["chance"].to_numpy(float), levels])
     if known and people:
-        means = means.groupby(level="unit", sort=True).mean()
-    row: dict[str, Any] = {"unit": "participant" if people else "trial" if known else "answer", "n_units": len(means) if known or people else len(answers)}
-    row |= {"n_items": len(answers), "share": float(means["correct"].mean()), "chance": float(means["chance"].mean()), "blind": float(means["level"].mean())}
-    away = (means["correct"] - means["level"]).to_numpy(float)
+        (unit, _), means = _averaged(means, [unit, trial])
+    _, means = _averaged(means, [unit])
+    correct, chance, level = means
+    row: dict[str, Any] = {"unit": "participant" if people else "trial" if known else "answer", "n_units": len(level) if known or people else len(answers)}
+    row |= {"n_items": len(answers), "share": float(np.nanmean(correct)), "chance": float(np.nanmean(chance)), "blind": float(np.nanmean(level))}
+    away = correct - level
     if people and float((levels * (1 - levels)).sum()) >= _FEW_EXPECTED and np.ptp(away) > 1e-9:
         return row | {"p_share": t_test(away)}
     each = _each_question(answers)
@@ -181,6 +187,26 @@ def _each_question(answers: pd.DataFrame) -> pd.DataFrame:
     if SAME_TRIAL not in answers.columns:
         return answers
     return over_repeats(answers.assign(**{UNIT_SESSION: ""}))
+
+
+def _averaged(values: np.ndarray, groups: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    """The means of rows of values within groups, sorted by group; missing values are left out.
+
+    Parameters
+    ----------
+    groups : whole numbers, which tell groups apart together
+
+    Returns
+    -------
+    tuple
+        the numbers of each group, and the means
+    """
+    order = np.lexsort([*groups[::-1]])
+    starts = np.flatnonzero(np.any([np.append(True, np.diff(group[order]) != 0) for group in groups], axis=0))
+    there = ~np.isnan(values[:, order])
+    with np.errstate(invalid="ignore"):
+        means = np.add.reduceat(np.where(there, values[:, order], 0.0), starts, axis=1) / np.add.reduceat(there.astype(np.int64), starts, axis=1)
+    return [group[order][starts] for group in groups], means
 
 
 def t_test(values: np.ndarray) -> float:
@@ -265,12 +291,13 @@ def p_depends(response: np.ndarray, signal: np.ndarray, strata: Sequence[np.ndar
     """Two-sided mid-p of Fisher's exact test within strata: whether responses depend on the truth, whatever word somebody prefers."""
     from scipy.special import gammaln
 
-    table = pd.DataFrame({"response": response, "signal": signal, "both": response & signal, **{f"_{at}": stratum for at, stratum in enumerate(strata)}})
-    sums = table.groupby([f"_{at}" for at in range(len(strata))]).agg(
-        n=("response", "size"), response=("response", "sum"), signal=("signal", "sum"), both=("both", "sum")
-    )
+    stratum = np.zeros(len(response), np.int64)
+    for codes in (np.unique(one, return_inverse=True)[1] for one in strata):
+        stratum = stratum * (int(codes.max(initial=0)) + 1) + codes
+    stratum = np.unique(stratum, return_inverse=True)[1]
+    sums = [np.bincount(stratum, weights=which) for which in (np.ones(len(response)), response, signal, response & signal)]
     chances, least, at = np.ones(1), 0, 0
-    for n, many, signals, both in sums.to_numpy(int):
+    for n, many, signals, both in np.stack(sums, axis=1).astype(int):
         low, high = max(0, many + signals - n), min(many, signals)
         k = np.arange(low, high + 1)
         logs = -(gammaln(k + 1) + gammaln(signals - k + 1) + gammaln(many - k + 1) + gammaln(n - signals - many + k + 1))

@@ -76,13 +76,14 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
     against : the ``agent`` who stands for people; published people when not given
     """
     reference = table[table["agent"] == against] if against else table[table["agent_kind"] == GROUP_MEANS]
+    references = {name: _curve(theirs, by) for name, theirs in reference.groupby("agent")}
     rows = []
     for (kind, agent), curve in table.drop(reference.index).groupby(["agent_kind", "agent"], sort=True):
         if kind == GROUP_MEANS:
             continue
-        for name, theirs in reference.groupby("agent"):
-            pair = curve.merge(theirs, on=list(by), suffixes=("", "_theirs"))[["mean", "mean_theirs"]].dropna().astype(float)
-            mine, people = pair["mean"].to_numpy(), pair["mean_theirs"].to_numpy()
+        for name, theirs in references.items():
+            pair = [(mean, theirs[place]) for place, mean in _curve(curve, by).items() if place in theirs]
+            mine, people = (np.array([both[side] for both in pair], float) for side in (0, 1))
             flat = len(pair) >= _POINTS and (np.ptp(mine) < 1e-12 or np.ptp(people) < 1e-12)
             note = f"only {plural(len(pair), 'point')}: no correlation" if len(pair) < _POINTS else ""
             note = note if len(pair) else "no points in common"
@@ -99,6 +100,12 @@ def curve_distance(table: pd.DataFrame, by: Sequence[str], against: str = "") ->
                 }
             )
     return pd.DataFrame(rows, columns=list(DISTANCE_COLUMNS))
+
+
+def _curve(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """The mean at each place of one curve; places without one are left out."""
+    places = zip(*(table[name].tolist() for name in by), strict=True)
+    return {place: mean for place, mean in zip(places, table["mean"].astype(float).tolist(), strict=True) if not math.isnan(mean)}
 
 
 def kappa(both: Any, first: Any, second: Any, neither: Any) -> Any:

@@ -297,11 +297,10 @@ def spelt(contrast: _Contrast, cells: Cells) -> str:
 
 def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
     """Numbers of answers and shares that were observed: of the cells with positive weights, and of those with negative ones."""
-    n, share = cells.table["n"].to_numpy(float), cells.table["correct"].to_numpy(float)
-    agents = cells.table["agent"].to_numpy()
-    mine = agents == contrast.first
+    n, share = cells.answers, cells.shares
+    mine = cells.agents == contrast.first
     # the middle of a line has no weight, but is on the line
-    involved = mine | (agents == contrast.second) if contrast.kind in ("trend", "trends") else contrast.weights != 0
+    involved = mine | (cells.agents == contrast.second) if contrast.kind in ("trend", "trends") else contrast.weights != 0
     first = involved & (mine if contrast.kind != "conditions" else contrast.weights > 0)
     second = involved & ~first
     row: dict[str, object] = {"n_first": int(n[first].sum()), "n_second": int(n[second].sum())}
@@ -317,13 +316,13 @@ def _observed(contrast: _Contrast, cells: Cells) -> dict[str, object]:
 
 def _few(contrast: _Contrast, cells: Cells) -> bool:
     """Return whether a cell of a contrast has next to no right, or next to no wrong answers."""
-    n, share = cells.table["n"].to_numpy(float), cells.table["correct"].to_numpy(float)
+    n, share = cells.answers, cells.shares
     return bool((np.minimum(n * share, n * (1 - share))[contrast.weights != 0] < _FEW_ANSWERS - 0.5).any())
 
 
 def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:
     """Return whether cells at 0 % or 100 % leave a contrast without an end above, and below."""
-    share = cells.table["correct"].to_numpy(float)
+    share = cells.shares
     up = ((contrast.weights > 0) & (share == 1)) | ((contrast.weights < 0) & (share == 0))
     down = ((contrast.weights < 0) & (share == 1)) | ((contrast.weights > 0) & (share == 0))
     return bool(up.any()), bool(down.any())
@@ -331,7 +330,7 @@ def _open(contrast: _Contrast, cells: Cells) -> tuple[bool, bool]:
 
 def _edge_note(contrast: _Contrast, cells: Cells) -> str:
     """Return what cells at 0 % or 100 % make of a contrast: the data then bound it from one side, or from none."""
-    share = cells.table["correct"].to_numpy(float)[contrast.weights != 0]
+    share = cells.shares[contrast.weights != 0]
     up, down = _open(contrast, cells)
     if not (up or down):
         return ""

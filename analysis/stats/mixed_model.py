@@ -17,6 +17,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,21 @@ class Cells:
     components: tuple[str, ...]
     numeric: bool
     notes: tuple[str, ...]
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """The number of answers in each cell."""
+        return self.table["n"].to_numpy(float)
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """The share of right answers in each cell."""
+        return self.table["correct"].to_numpy(float)
+
+    @cached_property
+    def agents(self) -> np.ndarray:
+        """Whose cell each is."""
+        return self.table["agent"].to_numpy(object)
 
     @property
     def formula(self) -> str:

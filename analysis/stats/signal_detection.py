@@ -114,14 +114,16 @@ def thinned_z(count: np.ndarray, asked: np.ndarray, to: int) -> np.ndarray:
     count : of the answers; whole numbers
     asked : of the questions; where they are no more than ``to``, all of them count
     """
-    both, where = np.unique(np.stack([np.round(count), np.round(asked)]).reshape(2, -1), axis=1, return_inverse=True)
-    scores = np.array([_thinned(int(said), int(of), to) if of > to else float(z_score(said, of, "log-linear")) for said, of in both.T])
-    return scores[where.reshape(-1)].reshape(np.shape(count))
+    numbers = zip(np.round(count).reshape(-1).tolist(), np.round(asked).reshape(-1).tolist(), strict=True)
+    return np.array([_thinned(int(said), int(of), to) for said, of in numbers]).reshape(np.shape(count))
 
 
 @functools.lru_cache(maxsize=65536)
 def _thinned(count: int, asked: int, to: int) -> float:
     from scipy.special import gammaln
+
+    if asked <= to:
+        return float(z_score(np.asarray(float(count)), np.asarray(float(asked)), "log-linear"))
 
     def ways(of: Any, picked: Any) -> Any:
         return gammaln(of + 1) - gammaln(picked + 1) - gammaln(of - picked + 1)

@@ -83,7 +83,7 @@ def _agents(asked: Mapping[str, Any]) -> list[str]:
         raise SpanLabError("choose who takes the trials")
     for agent in agents:
         if agent.startswith("-") or any(sign.isspace() for sign in agent):
-            raise SpanLabError(f"'{agent}' is no name of an agent")
+            raise SpanLabError(f"'{agent}' is not the name of an agent")
     return agents
 
 
@@ -99,7 +99,7 @@ def _session(asked: Mapping[str, Any], lines: Sequence[SessionLine]) -> str:
     """The session whose trials are to be taken; empty for new trials."""
     path = str(asked.get("like", ""))
     if path and path not in {line.path for line in lines}:
-        raise SpanLabError("that session is not there any more")
+        raise SpanLabError("that session no longer exists")
     return path
 
 

@@ -23,7 +23,7 @@ def app(
 ) -> None:
     """Open the app: take a trial, let machines take the same one, see the curves, on this computer alone.
 
-    Sessions are those of the command line, in the same folder; under each button stands the command that it runs. What was started goes on when the app ends.
+    Sessions are those of the command line, in the same folder; each button shows the command that it runs. What was started goes on when the app ends.
     """
     for package in ("starlette", "uvicorn", "websockets"):
         need("web", package, "spanlab app")

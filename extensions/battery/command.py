@@ -36,7 +36,7 @@ def scores_by_person(
     scores, notes, loaded = gathered([Path(path) for path in data], read_rules(exclude))
     caution(loaded)
     if not scores.rows:
-        raise SpanLabError(" ".join([*notes, "No participant has a score in these data; machines have no participant's name"]))
+        raise SpanLabError(" ".join([*notes, "No participant has a score in these data; machines are not participants"]))
     for one in composites:
         add_composite(scores, one)
     if unknown := [name for name in chosen if "reliability" not in scores.codebook.get(name, {})]:

@@ -60,7 +60,7 @@ def _shared(scores: ScoreTable, fields: Sequence[str], real_ids: bool) -> ScoreT
     if unknown := [name for name in fields if name not in personal]:
         raise SpanLabError(f"--fields: these sessions have no answer about people called '{unknown[0]}'; they have {', '.join(personal) or 'none'}")
     if not scores.rows:
-        raise SpanLabError("no participant has a score in these data; machines have no participant's name")
+        raise SpanLabError("no participant has a score in these data; machines are not participants")
     hidden = set(personal) - set(fields)
     people = list(scores.rows)
     if not real_ids:

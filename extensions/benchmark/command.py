@@ -71,7 +71,7 @@ def _run(
         print(f"{paradigm} is left out: {reason}")
     print(_cost(plan, suite))
     if plan.cost["requests"] and not go:
-        print("nothing was asked yet; the same command with --go begins")
+        print("nothing has been asked yet; add --go to begin")
         return
     plan.run(max_cost)
     card = card_of(suite, place, people, plan.refused, accept_unread)
@@ -84,7 +84,7 @@ def _cost(plan: Any, suite: Any) -> str:
     cost = plan.cost
     money = f", {cost['cost']:.2f} at these prices" if cost["cost"] else ""
     requests = f": about {cost['requests']:,.0f} requests and {cost['tokens'] / 1e6:.1f} million tokens{money}" if cost["requests"] else ""
-    sessions = f"{cost['sessions']:.0f} sessions" if cost["sessions"] else "every session is there"
+    sessions = f"{cost['sessions']:.0f} sessions" if cost["sessions"] else "all sessions are complete"
     return f"{suite.title} (version {suite.version}), {plan.agent}: {sessions}{requests}"
 
 

@@ -46,7 +46,7 @@ class Plan:
         self._parts: dict[str, list[str]] = {}
         self._refusals()
         if not any(self._parts.values()):
-            raise SpanLabError(f"{agent} can take nothing of the suite {suite.called}: {next(iter(self.refused.values()))}")
+            raise SpanLabError(f"{agent} can take no part of the suite {suite.called}: {next(iter(self.refused.values()))}")
 
     def _refusals(self) -> None:
         """Try each paradigm out, and note what the agent cannot take and what the rest will cost."""

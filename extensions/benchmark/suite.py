@@ -44,8 +44,8 @@ class Effect(_Strict):
         description="mean over conditions; slope of a straight line; first or last level minus the mean of those between"
     )
     margin: float = Field(gt=0, description="in the unit")
-    along: str = Field(default="", description="the column along which a slope, or a first and a last level, are taken")
-    panels: list[str] | None = Field(default=None, description="columns in each level of which it is taken, then averaged; all other columns when not given")
+    along: str = Field(default="", description="the column along which the slope, or the first and last levels, are taken")
+    panels: list[str] | None = Field(default=None, description="columns within whose levels it is computed before it is averaged; by default all other columns")
     unit: str = Field(default="points", description="what its numbers are")
     conditions: Literal["shared", "each its own"] = Field(default="shared", description="whether agent and people have the same conditions")
 

@@ -23,10 +23,10 @@ _MOST = 8
 
 def fit(
     data: Annotated[list[str], typer.Argument(help=f"{DATA_HELP}; or published:nback, the answers of the N-back study's language models", metavar="DATA...")],
-    model: Annotated[list[str] | None, typer.Option("--model", help="a model; may be repeated ; all that suit the data if not given", metavar="MODEL")] = None,
-    paradigm: Annotated[str, typer.Option("--paradigm", help="this paradigm of the data alone", metavar="NAME")] = "",
-    simulated: Annotated[int, typer.Option("--simulated", help="answerers that are simulated from each model, to see what the design can tell", min=10)] = 40,
-    seed: Annotated[int, typer.Option("--seed", help="seed of the simulation and of what is held out", min=0)] = 1,
+    model: Annotated[list[str] | None, typer.Option("--model", help="a model; may be repeated; by default all that suit the data", metavar="MODEL")] = None,
+    paradigm: Annotated[str, typer.Option("--paradigm", help="only this paradigm of the data", metavar="NAME")] = "",
+    simulated: Annotated[int, typer.Option("--simulated", help="answerers simulated from each model, to see what the design can distinguish", min=10)] = 40,
+    seed: Annotated[int, typer.Option("--seed", help="seed of the simulation and of the answers that are held out", min=0)] = 1,
     workers: Annotated[int | None, typer.Option("--workers", help="share the work among this many processes", min=1, max=10_000)] = None,
     exclude: ExcludeOption = None,
     practice: PracticeOption = False,

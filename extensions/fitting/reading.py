@@ -63,7 +63,7 @@ def answerers(data: Data) -> tuple[list[Answerer], list[str]]:
         items = part.items
         answered = items["outcome"].eq("answered").to_numpy() if "outcome" in items.columns else np.ones(len(items), bool)
         if not answered.all():
-            notes.append(f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: models are of answers.")
+            notes.append(f"{paradigm}: {plural(int((~answered).sum()), 'omitted or invalid answer')} left out: the models describe answers.")
         try:
             everybody += _of_paradigm(items[answered], paradigm, data.sessions, notes)
         except SpanLabError as error:

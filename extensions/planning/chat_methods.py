@@ -18,12 +18,12 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "preset": "The settings start from the preset {}.",
     "temperature": "The sampling temperature was {}.",
     "top_p": "Nucleus sampling used a top-p of {}.",
-    "max_tokens": "A reply had {} tokens at most.",
-    "max_tokens_field": "The longest reply was sent to the server as {}.",
-    "seed": "The sampling seed was {}, as far as the server uses one.",
+    "max_tokens": "Replies had at most {} tokens.",
+    "max_tokens_field": "The limit on the length of replies was sent to the server as {}.",
+    "seed": "The sampling seed was {}, if the server uses one.",
     "reasoning_effort": "The reasoning effort was {}.",
-    "stop": "A reply ended at {}.",
-    "top_k": "Tokens were sampled from the {} most probable (top-k).",
+    "stop": "Replies ended at {}.",
+    "top_k": "Tokens were sampled from the {} most probable ones (top-k).",
     "min_p": "Tokens were sampled from those with at least {} of the probability of the most probable one (min-p).",
     "frequency_penalty": "The frequency penalty was {}.",
     "presence_penalty": "The presence penalty was {}.",
@@ -32,7 +32,7 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "extra_headers": "Each request had these further headers (names of environment variables stand for their values): {}.",
     "cache_control": "The server was asked to keep the conversation in its cache for {}.",
     "logprobs": {"True": "The probabilities of the first token of each reply were recorded."},
-    "top_logprobs": "The probabilities of {} tokens were asked for where any were.",
+    "top_logprobs": "Where probabilities of tokens were requested, they were requested for {} tokens.",
     "likelihoods": {
         "prompt": "The probability of each allowed answer was asked for with each question, from the probabilities of the prompt's tokens.",
         "echo": "The probability of each allowed answer was asked for with each question, from a completion endpoint that repeats what it was sent.",
@@ -42,7 +42,7 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "instructions_as": "The instructions had the role {}.",
     "instructions": "The paradigm's instructions were replaced by others (appendix).",
     "prompts": {"True": "Each question began with the paradigm's own wording, as for people."},
-    "preamble": "Before the instructions stood {}.",
+    "preamble": "The instructions were preceded by {}.",
     "view": {
         "image": "Displays were sent as pictures.",
         "both": "Displays were described in words, and sent as pictures.",
@@ -50,7 +50,7 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "image_px": "Pictures, where any were sent, had a width and height of {} pixels.",
     "image_detail": "Pictures, where any were sent, were to be processed in {} detail.",
     "vision_check": {
-        "tokens": "Before a session with pictures it was only checked that they make the request longer.",
+        "tokens": "Before a session with pictures, the only check was that they made the request longer.",
         "off": "It was not checked whether the model sees pictures.",
     },
     "sounds": {"audio": "Sounds were sent as sounds."},
@@ -71,7 +71,7 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
         "acknowledged": "Each step was a message of its own, with a scripted reply between them that the model did not write.",
     },
     "acknowledgement": "The scripted reply between messages, where there was one, was {}.",
-    "history": {"extracted": "Of its earlier replies the model saw only the answers that were read in them."},
+    "history": {"extracted": "Of its earlier replies, the model saw only the answers that had been read from them."},
     "reasoning": {
         "after": "With each question the model was asked for its reasons, after the answer.",
         "before": "With each question the model was asked to reason in writing before it answered.",
@@ -94,14 +94,14 @@ SENTENCES: Mapping[str, str | Mapping[str, str]] = {
     "warm_up": "The first {} questions of each conversation were marked as warm-up and left out of the analysis.",
     "practice": {"feedback": "The paradigm's practice with its feedback came first, and every conversation began with it."},
     "conversation": {"session": "All trials of a block were one conversation."},
-    "conversation_window": "Of earlier trials the last {} were sent again.",
+    "conversation_window": "Of the earlier trials, the last {} were sent again.",
     "examples": "Before a trial {} worked examples were shown, with their right answers.",
     "examples_text": "Examples, where there were any, were introduced by {}.",
     "trial_text": "A trial that was not the first of its conversation was introduced by {}.",
     "notepad": {"True": "Before the first question of a trial the model wrote notes; the list was then dropped, and only the notes were sent again."},
     "notepad_text": "Notes, where there were any, were asked for by {}.",
-    "retention_load": "Between list and first question stood a text of about {} tokens that was of no use for the task.",
-    "interference": "Between list and first question the model did {} sums, one a turn, which were not scored.",
+    "retention_load": "Between the list and the first question stood a text of about {} tokens that was irrelevant to the task.",
+    "interference": "Between the list and the first question, the model did {} sums, one per turn, which were not scored.",
     "repeat": "This is repetition {} of the same trials.",
     "conversation_header": "The request header {} identified the conversation.",
     "label": "Remark on this agent: {}.",
@@ -152,9 +152,9 @@ def setting_sentences(settings: Mapping[str, Any]) -> list[str]:
     defaults = _defaults(settings)
     sentences = [_sentence(name, settings[name]) for name in SENTENCES if name in settings and not _same(settings[name], defaults.get(name))]
     if not settings.get("notepad"):
-        sentences.append("When the model was asked, all that it had been shown in the trial was still in its context.")
+        sentences.append("When the model was asked, everything that it had been shown in the trial was still in its context.")
     left = [words for name, words in _SERVERS.items() if name in settings and settings[name] is None]
-    return [*sentences, *([f"Not set, so that the server's defaults held, which are not known: {listed(left)}."] if left else [])]
+    return [*sentences, *([f"Left to the server, whose defaults are unknown: {listed(left)}."] if left else [])]
 
 
 def _defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _session_sentences(sessions: Sequence[ChatSession]) -> list[str]:
     batches = sum(bool(as_object(session.info.get("care")).get("batch")) for session in sessions)
     sentences.append(f"Requests of {plural(batches, 'session')} were submitted in batches." if batches else "")
     sentences += [
-        f"[A session's conversations cannot be read, so nothing is known of them here: {session.unreadable}]" for session in sessions if session.unreadable
+        f"[A session's conversations cannot be read, so nothing is known about them here: {session.unreadable}]" for session in sessions if session.unreadable
     ]
     return [sentence for sentence in sentences if sentence]
 

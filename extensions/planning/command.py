@@ -204,7 +204,7 @@ def _check_options(value: str, stated: Mapping[str, object]) -> None:
             if name in stated and other != value:
                 raise SpanLabError(f"{option} is about --value {other}, and this plan is about --value {value}")
     if value == "d_prime" and "accuracy" in stated:
-        raise SpanLabError("--accuracy is about --value correct and rt_ms; d′ in the first condition is --d-prime")
+        raise SpanLabError("--accuracy belongs to --value correct and rt_ms; for d′ in the first condition give --d-prime")
 
 
 def _assumed(
@@ -234,7 +234,7 @@ def _assumed(
         return _stated(value, change, between, stated)
     assumed, name, notes = _fitted(value, data, paradigm, by, conditions, change, exclude, columns, between)
     assumed = replace(assumed, **stated)
-    sentences = [f"What is assumed comes from the data ({name}); options given in their place count."] if stated else [f"From the data: {name}."]
+    sentences = [f"The assumptions come from the data ({name}); options that you give replace them."] if stated else [f"From the data: {name}."]
     if change is None:
         sentences.append(
             f"The difference is the one that was seen, {_change_in_words(value, assumed.difference)}. Where it is studied because it was found, it is more "
@@ -260,7 +260,7 @@ def _stated(value: str, change: float, between: bool, stated: dict[str, Any]) ->
             else f"{_MEANINGS[name]} {number:g}{'' if name.startswith('criterion') else ' ' + _UNITS[value][1]}"
         )
         option = "--" + {"people": "sd-people", "effect": "sd-effect", "criterion_people": "sd-criterion", "trial": "sd-trial"}.get(name, name)
-        notes.append(f"Taken, since nothing tells it: {what} ({option}). Data of your own would tell.")
+        notes.append(f"Assumed, because nothing determines it: {what} ({option}). Data of your own would.")
     return made(difference=change, between=between, **taken, **stated), notes
 
 

@@ -227,7 +227,7 @@ def _timing_in(where: str, facts: Sequence[SessionFacts], unknown: str) -> list[
     mean = sum(one.displays * (one.shown_ms - one.planned_ms) for one in timed) / shown
     worst = max((one.worst_ms for one in timed), key=abs)
     longer = "longer" if mean > 0 else "shorter"
-    text = f"{where} {shown:,} displays with a planned duration were shown, in the mean {abs(mean):.1f} ms {longer} than planned; "
+    text = f"{where} {shown:,} displays with a planned duration were shown, on average {abs(mean):.1f} ms {longer} than planned; "
     text += f"{off:,} were off by a frame or more, at most by {abs(worst):.1f} ms, and {plural(dropped, 'frame')} came late. These are times of the computer; "
     return [text + GAP.format(unknown)]
 
@@ -255,7 +255,7 @@ def _models(data: Data, heads: Sequence[Head], chats: Sequence[ChatSession]) -> 
         groups.setdefault(_machine(chat.info, "chat model"), []).append(chat)
     asked = [f"{machine}. {' '.join(chat_sentences(sessions))}" for machine, sessions in groups.items()]
     failed = sum(sum(facts.failed.values()) for facts in data.sessions)
-    return [*lines, *asked, *([f"Of the chat models' trials {failed:,} could not be had."] if chats and failed else [])]
+    return [*lines, *asked, *([f"Of the chat models' trials {failed:,} could not be obtained."] if chats and failed else [])]
 
 
 def _machine(session: Mapping[str, Any], kind: str) -> str:
@@ -268,10 +268,10 @@ def _machine(session: Mapping[str, Any], kind: str) -> str:
 
 def _exclusions(data: Data, also: Sequence[str]) -> list[str]:
     left = [name for name in ("practice", "pilot") if name not in also]
-    paragraphs = [f"Warm-up{' and ' + listed(left) if left else ''} rows are in no analysis; omitted and invalid answers count as wrong."]
-    paragraphs += [f"Rows of {listed([*also])} are in the analysis, as was asked for."] if also else []
+    paragraphs = [f"Warm-up{' and ' + listed(left) if left else ''} rows are not in any analysis; omitted and invalid answers count as wrong."]
+    paragraphs += [f"Rows of {listed([*also])} are in the analysis, as requested."] if also else []
     if data.exclusions is None:
-        paragraphs.append("No rule of exclusion was applied.")
+        paragraphs.append("No exclusion rule was applied.")
     else:
         paragraphs += ["Rules were applied in this order:", "", *(f"* {note}" for note in data.exclusions.notes)]
     return [*paragraphs, *(["", *(f"* {problem}" for problem in data.problems)] if data.problems else [])]

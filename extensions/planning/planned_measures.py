@@ -203,7 +203,7 @@ def _two_conditions(scored: Scored, paradigm: str, by: str | None, conditions: S
     cells = sort_cells(scored, paradigm, by, beside=beside)
     several = cells.table[cells.table["persons"] > 1]
     if not len(several):
-        raise SpanLabError("no answerer of these data is several people, so that their spread is not known; give all assumptions as options instead")
+        raise SpanLabError("no answerer in these data is a group of people, so their spread is unknown; give all assumptions as options instead")
     agent = sorted(several["agent"].unique())[0]
     agent_cells = several[several["agent"] == agent]
     there = {str(condition): number for number, condition in agent_cells["condition"].items()}
@@ -294,6 +294,6 @@ def _moments(table: pd.DataFrame) -> tuple[float, float]:
         effect = np.var(second - first, ddof=1) - float(errors[both].to_numpy(float).sum(axis=1).mean())
         return math.sqrt(max(0.0, float(np.cov(first, second)[0, 1]))), math.sqrt(max(0.0, float(effect)))
     if both.any() or len(values) < _FEWEST:
-        raise SpanLabError(f"fewer than {_FEWEST} people have these conditions, so that their spread is not known; give all assumptions as options instead")
+        raise SpanLabError(f"fewer than {_FEWEST} people have these conditions, so their spread is unknown; give all assumptions as options instead")
     spread = [float(values[name].var(ddof=1)) - float(errors[name].mean()) for name in values.columns]  # everybody has one condition
     return math.sqrt(max(0.0, float(np.nanmean(spread)))), 0.0

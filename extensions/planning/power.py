@@ -136,9 +136,7 @@ def from_model(model: Mixed, scored: Scored, conditions: Sequence[str], differen
     if model.fit is None:
         raise SpanLabError(model.problem or "no model could be fitted to these data")
     if not len(table):
-        raise SpanLabError(
-            "no answerer of these data is several people, so that their spread is not known; give --accuracy, --sd-people and --sd-effect instead"
-        )
+        raise SpanLabError("no answerer in these data is a group of people, so their spread is unknown; give --accuracy, --sd-people and --sd-effect instead")
     agents = sorted(table["agent"].unique())
     rows = table[table["agent"] == agents[0]]
     shares = {str(row["condition"]): float(row["correct"]) for row in rows.to_dict("records")}

@@ -141,7 +141,7 @@ def _sample(groups: Sequence[Group]) -> str:
 
 
 def _exclusions(rules: Sequence[Rule], file: Path | None) -> list[str]:
-    counted = "Practice, warm-up and pilot rows are in no analysis; omitted and invalid answers count as wrong."
+    counted = "Practice, warm-up and pilot rows are not in any analysis; omitted and invalid answers count as wrong."
     if file is None:
         return [f"{counted} {GAP.format('rules of exclusion, as a file for --exclude; without one nobody is left out')}"]
     lines = []

@@ -20,7 +20,7 @@ _SHOWN, _WIDTH = 10, 60
 def rescore(
     sessions: Annotated[list[Path], typer.Argument(help="sessions of chat models, or folders of sessions", metavar="SESSION...")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write copies with the new answers into this folder", metavar="DIR")] = None,
-    every: Annotated[bool, typer.Option("--all", help=f"show every reply that is read otherwise, and not the first {_SHOWN}")] = False,
+    every: Annotated[bool, typer.Option("--all", help=f"show every reply that is read differently, not only the first {_SHOWN}")] = False,
 ) -> None:
     """Read the stored replies of chat models again with today's reader, and say what changes."""
     from spanlab.sessions import find_sessions, read_session

@@ -171,7 +171,7 @@ class SessionInfo(TypedDict):
     set_aside: NotRequired[
         Annotated[dict[str, Any], Holds("sessions of a study that were taken again: the `reason`, and when that was decided (`at`)", measured=True)]
     ]
-    rescored: NotRequired[Annotated[dict[str, Any], Holds("copies whose stored replies were read again: the `reader`, and what it read otherwise")]]
+    rescored: NotRequired[Annotated[dict[str, Any], Holds("copies whose stored replies were read again: the `reader`, and what it read differently")]]
     evaluation: NotRequired[Annotated[dict[str, Any], Holds("sessions of a set file: the set, the entry, its settings, its wording and its repeat")]]
     triggers: NotRequired[Annotated[dict[str, Any], Holds("trigger port and codes")]]
     paired_with: NotRequired[Annotated[dict[str, Any], Holds("the session or paradigm that it is paired with, and the shared draws")]]

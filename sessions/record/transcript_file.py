@@ -1,6 +1,6 @@
 """``transcripts.jsonl``: what was said to and by a chat model, a line a reply; each was on the disk before the reply was used.
 
-A line says of which trial, attempt and question it is, gives the identity of the request, the messages that were new in it (``sent``) and the reply. Before a
+A line says of which trial, attempt and question it is, gives the identifier of the request, the messages that were new in it (``sent``) and the reply. Before a
 request leaves, and again whenever it is repeated, a line with ``begun`` is written, and one with ``gone`` when all of it has left, so that those in flight when
 a program is killed are known. One that came to nothing has a further line that says so: ``refused`` by the server, ``lost`` (a reply may have been under way,
 which has to be paid for; ``in_doubt`` where the request itself may not have reached the server) or ``unsent``.
@@ -26,36 +26,36 @@ TRANSCRIPTS = "transcripts.jsonl"
 
 @with_config(OPEN)
 class SentLine(TypedDict):
-    """a request left, or came to nothing"""
+    """a request was sent, or failed"""
 
-    trial: Annotated[TrialKey, Holds("of which trial; `0` before the first")]
-    attempt: Annotated[int, Holds("at which attempt")]
-    ask: Annotated[int, Holds("about which question, from 1; 0 for notes and sums before the first one")]
-    request: Annotated[str, Holds("identity of the request")]
-    begun: NotRequired[Annotated[bool, Holds("that it leaves")]]
-    gone: NotRequired[Annotated[bool, Holds("that all of it has left")]]
-    refused: NotRequired[Annotated[bool, Holds("that the server refused it")]]
-    lost: NotRequired[Annotated[bool, Holds("that it came to nothing; a reply may have been under way")]]
-    unsent: NotRequired[Annotated[bool, Holds("that it could not leave")]]
-    in_doubt: NotRequired[Annotated[bool, Holds("that it may not have reached the server")]]
+    trial: Annotated[TrialKey, Holds("trial to which the request belongs; `0` before the first trial")]
+    attempt: Annotated[int, Holds("number of the attempt, from 1")]
+    ask: Annotated[int, Holds("question to which the request belongs, from 1; 0 for notes and sums before the first question")]
+    request: Annotated[str, Holds("identifier of the request")]
+    begun: NotRequired[Annotated[bool, Holds("the request is about to be sent")]]
+    gone: NotRequired[Annotated[bool, Holds("the whole request was sent")]]
+    refused: NotRequired[Annotated[bool, Holds("the server refused the request")]]
+    lost: NotRequired[Annotated[bool, Holds("the request failed; a reply may have been on its way")]]
+    unsent: NotRequired[Annotated[bool, Holds("the request could not be sent")]]
+    in_doubt: NotRequired[Annotated[bool, Holds("the request may not have reached the server")]]
     fault: NotRequired[Annotated[str, Holds("the kind of fault")]]
-    scores: NotRequired[Annotated[bool, Holds("that it asks how probable answers are, and not for one")]]
-    anew: NotRequired[Annotated[bool, Holds("that the conversation began anew with it: notes of the model took the place of what was sent before")]]
+    scores: NotRequired[Annotated[bool, Holds("the request asks for the probabilities of answers, not for an answer")]]
+    anew: NotRequired[Annotated[bool, Holds("the conversation started afresh with this request: the model's notes replaced what was sent before")]]
 
 
 @with_config(OPEN)
 class SavedReply(TypedDict, total=False):
     """what a server answered"""
 
-    latency_ms: Annotated[Any, Holds("time to the reply", "ms", measured=True)]
-    waited_ms: Annotated[Any, Holds("time that the request waited before it left", "ms", measured=True)]
+    latency_ms: Annotated[Any, Holds("time until the reply", "ms", measured=True)]
+    waited_ms: Annotated[Any, Holds("time that the request waited before it was sent", "ms", measured=True)]
 
 
 class ReplyLine(SentLine):
     """a reply was kept"""
 
     sent: Annotated[list[Any], Holds("the messages that were new in the request")]
-    reply: Annotated[SavedReply, Holds("the reply with its tokens, latency, faults and what else the server told")]
+    reply: Annotated[SavedReply, Holds("the reply, with its tokens, latency, faults and whatever else the server reported")]
 
 
 @with_config(OPEN)

@@ -129,7 +129,7 @@ class TrialTaker:
             if failed > reason.bearable * count or (failed >= max(_NONE_AT_ALL, self._together) and not self.log.done):
                 raise SpanLabError(
                     f"{failed} of {count} trials failed, the last one because {reason}. That is too many to go on (--fail-on-error {reason.bearable:g}); "
-                    "a higher share goes on without them, --retry-failed asks for them again"
+                    "with a higher share the session goes on without them, and --retry-failed asks for them again"
                 ) from None
             return None
         finally:

@@ -63,4 +63,4 @@ def _check(visit: Path, paradigm: str, reason: str, option: str) -> None:
     if paradigm not in order:
         raise SpanLabError(f"{option}: the session has no paradigm '{paradigm}'{nearest(paradigm, order)}; it has {', '.join(order)}")
     if not reason.strip():
-        raise SpanLabError(f"{option} needs --reason TEXT, which stands in the record")
+        raise SpanLabError(f"{option} needs --reason TEXT, which is recorded")

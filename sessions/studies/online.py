@@ -28,7 +28,7 @@ class Ending(_Part):
 
     code: _Code | None = Field(default=None, description="code that is shown")
     redirect: _Address | None = Field(
-        default=None, description="address to which the participant is sent; {participant}, {code} and what the link is to keep stand for their values"
+        default=None, description="address to which the participant is sent; {participant}, {code} and the parameters under keep are replaced by their values"
     )
 
     post: bool = Field(
@@ -60,11 +60,11 @@ class Endings(_Part):
 class Requirements(_Part):
     """What a participant's computer needs. It is checked before anything is asked, and before a place is taken."""
 
-    hz: Annotated[float, Field(ge=5, le=500)] | None = Field(default=None, description="refresh rate of the screen, at least")
-    width_px: Annotated[int, Field(ge=100, le=10_000)] | None = Field(default=None, description="width of the page in CSS pixels, at least")
-    height_px: Annotated[int, Field(ge=100, le=10_000)] | None = Field(default=None, description="height of the page in CSS pixels, at least")
+    hz: Annotated[float, Field(ge=5, le=500)] | None = Field(default=None, description="minimum refresh rate of the screen")
+    width_px: Annotated[int, Field(ge=100, le=10_000)] | None = Field(default=None, description="minimum width of the page in CSS pixels")
+    height_px: Annotated[int, Field(ge=100, le=10_000)] | None = Field(default=None, description="minimum height of the page in CSS pixels")
     browsers: Annotated[list[Literal["chrome", "edge", "firefox", "safari", "opera", "samsung"]], Field(min_length=1)] | None = Field(
-        default=None, description="these browsers alone: chrome, edge, firefox, safari, opera or samsung"
+        default=None, description="only these browsers: chrome, edge, firefox, safari, opera or samsung"
     )
     fullscreen: bool = Field(default=False, description="whether the page must fill the screen")
     phones: Literal["allowed", "refused"] | None = Field(default=None, description="whether participants may use a phone; the same as phones above")
@@ -93,13 +93,13 @@ class Online(_Part):
         default=None, description="width of the canvas in degrees of visual angle, where the screen fits it; needs calibrate: [card, distance]"
     )
     most_replacements: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
-        default=None, description="at most so many trials of a session may be cut off and replaced"
+        default=None, description="largest number of trials of a session that may be cut off and replaced"
     )
     after_replacements: Literal["flag", "end"] = Field(
-        default="flag", description="what becomes of a session with more of them: it is marked (flag), or it is over (end)"
+        default="flag", description="what happens to a session with more of them: it is marked (flag) or ends (end)"
     )
     drop_out_minutes: Annotated[float, Field(ge=1, le=100_000)] | None = Field(
-        default=None, description="who has not finished a session and gives no sign for so many minutes counts as a drop-out, and the place becomes free"
+        default=None, description="after so many minutes without any activity, an unfinished session counts as a drop-out, and its place becomes free"
     )
     phones: Literal["allowed", "refused"] = Field(default="allowed", description="whether participants may use a phone")
 

@@ -89,7 +89,7 @@ class Group(_StudyModel):
     """A group of participants, who take the same paradigms under the same conditions."""
 
     name: Name = Field(description="short name, for the record")
-    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="at most so many participants; no limit if not given")
+    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="largest number of participants; no limit if not given")
     paradigms: Annotated[list[StrictStr], Field(min_length=1)] | None = Field(
         default=None, description="what this group takes, by names in the study; all if not given"
     )
@@ -129,7 +129,7 @@ class StudyFile(_StudyModel):
     groups: Annotated[list[Named[Group]], Field(min_length=2, max_length=50)] | None = Field(
         default=None, description="groups of participants, by names, or names with settings; everybody is assigned to one, balanced over who has come"
     )
-    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="at most so many participants; no limit if not given")
+    people: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="largest number of participants; no limit if not given")
     keys: Keys = Field(default_factory=KeySetting, description="standard, swapped or counterbalanced; or sides and other keys, by answer")
     display: str | None = Field(default=None, description="display file (relative to the study file) that sessions cite; options override it")
     theme: ThemeName = Field(default="standard", description="colours around the canvas: standard, dark or light; options override it")

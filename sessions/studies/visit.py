@@ -321,7 +321,7 @@ def _refuse_running(folder: Path) -> None:
         with only_writer(folder):
             pass
     except TakenError:
-        raise SpanLabError(f"existing: {folder} is running now, so it cannot begin anew beside itself; end it first (Escape, then leave)") from None
+        raise SpanLabError(f"existing: {folder} is running, so it cannot start afresh at the same time; end it first (Escape, then leave)") from None
 
 
 def _head(visit: Visit, created: str) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def test_an_episode_that_is_none_is_told(tmp_path: Path) -> None:
         def start(self, context: TrialContext) -> Any:
             return "an episode"
 
-    with pytest.raises(SpanLabError, match=r"saying began a trial with 'an episode' \(str\); expected from start\(\) is an Episode"):
+    with pytest.raises(SpanLabError, match=r"saying began a trial with 'an episode' \(str\); expected an Episode from start\(\)"):
         take(tmp_path, VSR, Begins(lambda *_: Response(0)), 1)
 
 

@@ -259,7 +259,7 @@ def test_an_older_record_says_that_it_does_not_keep_sentences(tmp_path: Path) ->
     (folder / "session.json").write_text(json.dumps(info), encoding="utf-8")
     said: list[str] = []
     Runner(reopen(folder), AtTheWindow(ninth), say=said.append).run()
-    assert "does not keep what is said beside the instructions" in "".join(said)
+    assert "does not contain what was said beside the instructions" in "".join(said)
     assert [event["sentences"] for event in read_events(folder) if event["event"] == "resumed"] == ["of now"]
 
 

@@ -163,11 +163,11 @@ def test_what_buttons_run(folder: Path) -> None:
     ("asked", "why"),
     [
         ({"agents": []}, "choose who takes the trials"),
-        ({"agents": ["--data"]}, "is no name of an agent"),
+        ({"agents": ["--data"]}, "is not the name of an agent"),
         ({"agents": ["chat:m@p"]}, "set a limit for the chat model"),
         ({"agents": ["chat:m@p"], "max_tokens": "many"}, "the limit is a number of tokens"),
         ({"agents": ["chat:m@p"], "settings": "--data x"}, "a setting is NAME=VALUE"),
-        ({"agents": ["ideal"], "like": "../elsewhere"}, "that session is not there any more"),
+        ({"agents": ["ideal"], "like": "../elsewhere"}, "that session no longer exists"),
         ({"agents": ["ideal"], "trials": "0"}, "the number of trials is 1 to"),
     ],
 )

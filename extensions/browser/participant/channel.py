@@ -425,7 +425,7 @@ class Channel:
                 return True
             if event.epoch == self.epoch and any(event.command == message["c"] for message in self._open):
                 if len(self._pending) >= _MOST_PENDING:
-                    raise TooMuchError("a page has told more than one trial can have")
+                    raise TooMuchError("a page has reported more than one trial can contain")
                 self._pending[event.name] = event
                 self.acted = True
                 self._arrived[event.name] = self.clock()

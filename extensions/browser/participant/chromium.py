@@ -98,7 +98,7 @@ class Tab:
             while (message := json.loads(self._socket.recv(timeout=60))).get("id") != self._count:
                 self._listen(message)
         except (WebSocketException, TimeoutError, OSError):
-            raise SpanLabError("Chromium has ended, or does not answer any more") from None
+            raise SpanLabError("Chromium has ended, or no longer answers") from None
         if "error" in message:
             raise SpanLabError(f"Chromium cannot do {method}: {message['error']}")
         return dict(message["result"])

@@ -340,7 +340,7 @@ class Visit:
                 return False
             file = self._folder / UNFINISHED
             if file.exists() and file.stat().st_size > _MOST_UNFINISHED:
-                raise TooMuchError(f"{file} has more than a page can have told")
+                raise TooMuchError(f"{file} contains more than a page can have reported")
             append_line(file, {"at": utc_now(), "epoch": event.epoch, **event.as_json()})
         return True
 

@@ -27,7 +27,7 @@ class _Change(Discrete):
 
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
-        return "" if trials.levels == 2 else "it says nothing of ratings"
+        return "" if trials.levels == 2 else "it says nothing about ratings"
 
 
 class ChangeSlots(_Change):
@@ -61,7 +61,7 @@ class _Differences(_Change):
     )
 
     def _criterion(self) -> Parameter:
-        return Parameter("criterion", "difference from which on a change is said", "degrees of the circle", 5.0, 175.0, 70.0, 0.4, "log")
+        return Parameter("criterion", "difference at which a change is reported", "degrees of the circle", 5.0, 175.0, 70.0, 0.4, "log")
 
     @abstractmethod
     def coefficients(self, values: Values, loads: np.ndarray) -> np.ndarray:

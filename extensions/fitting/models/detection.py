@@ -9,7 +9,7 @@ from ..trials import Trials, Values
 from .model import Discrete, Parameter
 
 _D = Parameter("d", "distance of signals from other questions", "SD of noise", -1.0, 6.0, 1.5, 1.0, each=True)
-_CRITERION = Parameter("criterion", "how far the criterion lies above the middle between both", "SD of noise", -3.0, 3.0, 0.0, 0.5)
+_CRITERION = Parameter("criterion", "how far the criterion lies above the midpoint between the two", "SD of noise", -3.0, 3.0, 0.0, 0.5)
 
 
 class SignalDetection(Discrete):
@@ -88,4 +88,4 @@ class Threshold(Discrete):
 
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
-        return "" if trials.levels == 2 else "it says nothing of ratings"
+        return "" if trials.levels == 2 else "it says nothing about ratings"

@@ -82,7 +82,7 @@ class Primacy(_Order):
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
         """Gradient, guesses, and suppression where an item can be given twice."""
         gradient = Parameter("gradient", "how activation falls from item to item", "log units", 0.02, 8.0, 1.5, 0.5, "log")
-        suppressed = Parameter("suppressed", "by how much activation falls once an item was given", "share", 0.001, 0.999, 0.95, 1.0, "logit")
+        suppressed = Parameter("suppressed", "by how much activation falls once an item has been recalled", "share", 0.001, 0.999, 0.95, 1.0, "logit")
         return (gradient, _GUESS) if trials.beside["once"].all() else (gradient, suppressed, _GUESS)
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
@@ -94,7 +94,7 @@ class Primacy(_Order):
     def refusal(self, trials: Trials) -> str:
         """See :meth:`.Model.refusal`."""
         forward = np.array_equal(trials.beside["position"], trials.beside["stage"] + 1)
-        return "" if forward else "it gives lists from their first item to their last one, and here they are asked in another order"
+        return "" if forward else "it recalls lists from the first item to the last, but here they are asked for in another order"
 
 
 class MemoryMeasurement(_Order):

@@ -191,7 +191,7 @@ class Variable(Report):
     name = "vp"
     title = "variable precision"
     source = "van den Berg, Shin, Chou, George & Ma (2012), PNAS 109, 8780-8785"
-    ours = "No noise of the motor response."
+    ours = "No motor noise."
     own = (PRECISION, POWER, TAU)
 
     def encoding(self, values: Values, load: int) -> tuple[np.ndarray, np.ndarray]:

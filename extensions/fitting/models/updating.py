@@ -30,7 +30,7 @@ class UpdatedMeasurement(Discrete):
 
     def parameters(self, trials: Trials) -> tuple[Parameter, ...]:
         """Activation of items and of bindings, and what outdated ones keep of both."""
-        return (*ACTIVATIONS, Parameter("outdated", "what outdated contents keep of their activation", "share", 0.001, 0.999, 0.3, 1.0, "logit"))
+        return (*ACTIVATIONS, Parameter("outdated", "share of their activation that outdated contents keep", "share", 0.001, 0.999, 0.3, 1.0, "logit"))
 
     def probabilities(self, values: Values, trials: Trials) -> np.ndarray:
         """Luce's choice among all cells, summed over those of the same role."""

@@ -87,7 +87,7 @@ def test_there_is_a_sentence_for_each_setting_and_for_nothing_else() -> None:
 
 
 def test_what_was_not_set_is_said_to_be_the_server_s() -> None:
-    left = "Not set, so that the server's defaults held, which are not known: "
+    left = "Left to the server, whose defaults are unknown: "
     assert f"{left}temperature, top-p, length of replies and seed." in text_of({})
     assert f"{left}top-p, length of replies and seed." in text_of({"temperature": 0.0})
     assert "The sampling temperature was 0.0." in text_of({"temperature": 0.0})
@@ -96,13 +96,13 @@ def test_what_was_not_set_is_said_to_be_the_server_s() -> None:
 
 def test_sentences_of_ours_that_follow_from_other_settings_are_no_changes() -> None:
     seen = ChatSettings.read({"view": "image", "reasoning": "before"}).model_dump(mode="json")
-    assert "Before the instructions stood" not in text_of(seen)
+    assert "The instructions were preceded by" not in text_of(seen)
     assert "Reasons were asked for in these words" not in text_of(seen)
     assert "reason in writing before it answered" in text_of(seen)
 
 
 def test_a_list_that_can_still_be_read_is_said_to_be() -> None:
-    there = "all that it had been shown in the trial was still in its context"
+    there = "everything that it had been shown in the trial was still in its context"
     assert there in text_of({})
     assert there in text_of({"retention_load": 2000, "interference": 3})
     assert there not in text_of({"notepad": True})
@@ -153,4 +153,4 @@ def test_conversations_that_cannot_be_read_are_not_called_unrecorded_alone(spanl
     assert "conversations cannot be read" not in spanlab("methods", "data")[1]
     (folder / "transcripts.jsonl").write_text('{"trial": "1", "reply"\n' * 3, encoding="utf-8")
     text = spanlab("methods", "data")[1]
-    assert "[A session's conversations cannot be read, so nothing is known of them here: " in text
+    assert "[A session's conversations cannot be read, so nothing is known about them here: " in text

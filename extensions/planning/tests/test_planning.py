@@ -39,7 +39,7 @@ def test_a_study_is_planned_from_assumptions(spanlab: Run, tmp_path: Path) -> No
     )
     assert status == 0
     assert "75.0% and 67.0% right" in printed
-    assert printed.count("Taken, since nothing tells it") == 2
+    assert printed.count("Assumed, because nothing determines it") == 2
     assert "seed 1" in printed
     assert "alike within 10 points" in printed
     found = pd.read_csv(tmp_path / "plan" / "plan.csv")
@@ -62,7 +62,7 @@ def test_a_study_is_planned_from_a_pilot(spanlab: Run, tmp_path: Path) -> None:
     assert status == 0
     assert "The difference is the one that was seen" in printed
     assert "(1 | participant)" in printed
-    assert "Taken, since nothing tells it" not in printed
+    assert "Assumed, because nothing determines it" not in printed
     smaller = spanlab("plan", tmp_path / "pilot.parquet", "--difference", "-3points", "--people", "8", "--trials", "20", "--samples", "200", "--sd-item", "0")[
         1
     ]
@@ -95,7 +95,7 @@ def test_sensitivity_and_times_are_planned_from_assumptions(spanlab: Run, tmp_pa
     status, printed, _ = spanlab("plan", *arguments, "--people", "8,24", "--trials", "24", "--samples", "200", "-o", "plan")
     assert status == 0
     assert said in printed
-    assert printed.count("Taken, since nothing tells it") == (4 if key == "d_prime" else 3)
+    assert printed.count("Assumed, because nothing determines it") == (4 if key == "d_prime" else 3)
     assert "(tau) of 180 in ms" in printed or key == "d_prime"  # as large a part of the spread that was stated
     found = pd.read_csv(tmp_path / "plan" / "plan.csv")
     assert found["power"].iloc[1] > found["power"].iloc[0]
@@ -160,7 +160,7 @@ def test_methods_tell_what_was_recorded_and_mark_what_was_not(spanlab: Run, tmp_
     assert "correct ~ agent * list_length" in text
     assert "Wilson, E. B. (1927)" in text
     plain = spanlab("methods", "data")[1]
-    assert "No rule of exclusion was applied." in plain
+    assert "No exclusion rule was applied." in plain
     assert "No margin was declared" in plain
     assert "Schuirmann" not in plain
     assert spanlab("methods", "data", "-o", "text/methods.md")[1].strip().endswith("methods.md")

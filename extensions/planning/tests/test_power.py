@@ -83,7 +83,7 @@ def test_spread_comes_from_data_of_ones_own() -> None:
     with pytest.raises(SpanLabError, match="--conditions takes two of 2, 6"):
         from_model(model, scored.parts["vsr"], ("2", "9"), None, False)
     alone = score_table(table(along("set_size", {2: 0.8, 6: 0.6}), 60))
-    with pytest.raises(SpanLabError, match="no answerer of these data is several people"):
+    with pytest.raises(SpanLabError, match="no answerer in these data is a group of people"):
         from_model(mixed_model(alone, "vsr", "set_size"), alone.parts["vsr"], (), None, False)
 
 
@@ -188,7 +188,7 @@ def test_spread_of_sensitivity_and_times_comes_from_data() -> None:
         from_people(score_table(timed(4)), "cd", "rt_ms", "set_size", ("2", "9"), None, False)
     with pytest.raises(SpanLabError, match="fewer than 3 people"):
         from_people(score_table(timed(2)), "cd", "rt_ms", "set_size", (), None, False)
-    with pytest.raises(SpanLabError, match="is not known"):
+    with pytest.raises(SpanLabError, match="is unknown"):
         from_people(score_table(timed(1)), "cd", "rt_ms", "set_size", (), None, False)
     with pytest.raises(SpanLabError, match="one of two words"):
         from_people(score_table(crowd(3, 20)), "vsr", "d_prime", "set_size", (), None, False)

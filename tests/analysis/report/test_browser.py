@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis_tables import mixed, responses
 
-from spanlab.agents.oracles import CapacityAgent, Chance
+from spanlab.agents.oracles import CapacityAgent, Chance, IdealAgent
 from spanlab.analysis.report.page import STAMP_FILE, Options, compare
 from spanlab.paradigms import load_paradigm, plan_session
 from spanlab.paradigms.language.schema import SessionDesign
@@ -61,6 +62,21 @@ def visit(page: Path, profile: Path, *flags: str) -> subprocess.CompletedProcess
     return subprocess.run([browser(), *plain, *offline, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=600, check=False)
 
 
+def framed(width: int) -> str:
+    """A page around another one, ``inside.html``, that has this width; it shows what that one sends."""
+    return (
+        f"<!doctype html><body><iframe src='inside.html' width={width} height=900 style='border:0'></iframe><pre id=said></pre>"
+        "<script>addEventListener('message', (event) => { document.getElementById('said').textContent = JSON.stringify(event.data); });</script>"
+    )
+
+
+def said(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What the page within a page has sent."""
+    sent = re.search(r'<pre id="said">(\{.*?\})</pre>', run.stdout, re.S)
+    assert sent, run.stderr[-2000:]
+    return json.loads(sent[1].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """People with reaction times, simulated observers, N-back, names of panels that are long, and rules."""
@@ -84,15 +100,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_is_drawn_and_fits(report: Path, tmp_path: Path, width: int, colours: str) -> None:
     inside, around = tmp_path / "inside.html", tmp_path / "around.html"
     inside.write_text(report.read_text(encoding="utf-8").replace("<body>", f"<body>{ASKED}", 1), encoding="utf-8")
-    around.write_text(
-        f"<!doctype html><body><iframe src='inside.html' width={width} height=900 style='border:0'></iframe><pre id=said></pre>"
-        "<script>addEventListener('message', (event) => { document.getElementById('said').textContent = JSON.stringify(event.data); });</script>",
-        encoding="utf-8",
-    )
+    around.write_text(framed(width), encoding="utf-8")
     run = visit(around, tmp_path / "profile", "--window-size=1400,1000", *(["--blink-settings=preferredColorScheme=0"] if colours == "dark" else []))
-    told = re.search(r'<pre id="said">(\{.*?\})</pre>', run.stdout, re.S)
-    assert told, run.stderr[-2000:]
-    found = json.loads(told[1].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+    found = said(run)
     assert found["ready"] == "yes"
     assert found["errors"] == []
     assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
@@ -105,6 +115,38 @@ def test_everything_is_drawn_and_fits(report: Path, tmp_path: Path, width: int, 
     assert found["scaled"] == []
     assert found["requests"] == []
     assert found["paper"] == ("rgb(252, 251, 248)" if colours == "light" else "rgb(21, 23, 27)")
+
+
+#: The height of the page as it is read first: what is folded stays folded.
+HEIGHT = """
+<script>const asked = setInterval(() => {
+  if (!document.documentElement.dataset.ready) return;
+  clearInterval(asked);
+  parent.postMessage({ height: document.documentElement.scrollHeight, charts: document.querySelectorAll(".chart").length,
+    drawn: document.querySelectorAll(".chart svg.marks").length }, "*");
+}, 50);</script>
+"""
+
+
+def test_a_page_of_two_paradigms_is_at_most_6000_px_high(tmp_path: Path) -> None:
+    for name, levels in (("vsr", {"list_length": [4, 6]}), ("nback_spatial", {"lures": ["free"], "grid": [3]})):
+        paradigm = load_paradigm(name)
+        plan = plan_session(paradigm, 7, SessionDesign(), trials=12, levels=levels)
+        for agent in (IdealAgent(), CapacityAgent(), Chance()):
+            Runner(begin(tmp_path / "data", paradigm, agent, plan, Request(7)), agent).run()
+    people = [
+        responses(lambda length, position: 0.95 - 0.05 * position, agent="participant", kind="participant", participant=f"P{seed}", repetitions=6, seed=seed)
+        for seed in range(4)
+    ]
+    mixed(*people).to_csv(tmp_path / "people.csv", index=False)
+    report = compare([tmp_path / "data", tmp_path / "people.csv"], tmp_path / "report")
+    inside, around = tmp_path / "report" / "inside.html", tmp_path / "report" / "around.html"
+    inside.write_text(report.read_text(encoding="utf-8").replace("<body>", f"<body>{HEIGHT}", 1), encoding="utf-8")
+    around.write_text(framed(1280), encoding="utf-8")
+    measured = said(visit(around, tmp_path / "profile", "--window-size=1400,1000"))
+    assert measured["drawn"] >= 2  # the first figure of each paradigm is drawn
+    assert measured["charts"] > measured["drawn"]  # and others are folded
+    assert measured["height"] <= 6000
 
 
 def test_a_watched_page_loads_itself_again_when_another_has_taken_its_place(tmp_path: Path) -> None:
