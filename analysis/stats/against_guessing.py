@@ -123,10 +123,9 @@ def against_guessing(scored: Scored, *, level: float = LEVEL, resamples: int = R
     items = testable(scored).items
     items = items[~(of_kinds(items["agent_kind"], lambda kind: kind.yardstick) | items["oracle"]) & items["chance"].notna()]
     signal = _signal(items)
-    if SAME_TRIAL not in items.columns:
-        items = items[[name for name in _READ if name in items.columns]]
+    needed = items if SAME_TRIAL in items.columns else items[[name for name in _READ if name in items.columns]]
     rows = []
-    for (agent, kind), answers in items.groupby(["agent", "agent_kind"], sort=True, observed=True):
+    for (agent, kind), answers in needed.groupby(["agent", "agent_kind"], sort=True, observed=True):
         row: dict[str, Any] = {"agent": str(agent), "agent_kind": str(kind), "note": ""} | _share(answers)
         if signal is not None:
             row |= _sensitivity(answers, signal.loc[answers.index].to_numpy(bool), level, resamples, seed)
