@@ -56,12 +56,12 @@ class AppPages:
         self.index, self.jobs, self.curves = SessionIndex(data), Jobs(data), Curves(data)
         self.reports = Reports(data, self.jobs, self.curves)
         self.catalogue = catalogue.Catalogue(data / ".app" / "networks.json")
-        self._texts: dict[str, Any] = {key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")}
-        self._texts["library"] = frozenset(spanlab.list_paradigms())
+        self._texts = {key.removeprefix("app."): text for key, text in sentences(language).items() if key.startswith("app.")}
         self._files = _files()
         self._environment = jinja2.Environment(
             autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_template)
         )
+        self._environment.globals["library"] = frozenset(spanlab.list_paradigms())
         self._environment.filters["path"] = lambda text: quote(str(text), safe="/")
 
     def routes(self) -> list[Route]:
