@@ -348,14 +348,11 @@ def _with_its_trials(line: SessionLine, lines: Sequence[SessionLine]) -> list[tu
     return [(one.path, one.who) for one in same]
 
 
-def _searched(lines: Sequence[SessionLine], words: str, paradigm: str) -> list[SessionLine]:
-    """The sessions that have all of some words, of one paradigm if it is named."""
-    return [
-        line
-        for line in lines
-        if (not paradigm or line.paradigm == paradigm)
-        and all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words.casefold().split())
-    ]
+def _searched(lines: Sequence[SessionLine], text: str, paradigm: str) -> list[SessionLine]:
+    """The sessions that have all words of a text, of one paradigm if it is named."""
+    words = text.casefold().split()
+    lines = [line for line in lines if not paradigm or line.paradigm == paradigm]
+    return [line for line in lines if all(word in f"{line.paradigm} {line.title} {line.who} {line.path} {line.kind}".casefold() for word in words)]
 
 
 async def _listens(address: str) -> bool:

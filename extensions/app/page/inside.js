@@ -42,6 +42,10 @@
     event.preventDefault();
     tell({ file: address });
   });
+  // Charts take their room when they are drawn: whoever comes back to a figure finds it then.
+  const root = document.documentElement;
+  const comeBack = () => { if (root.dataset.ready && location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView({ behavior: "instant" }); };
+  new MutationObserver(comeBack).observe(root, { attributeFilter: ["data-ready"] });
   const style = document.createElement("style");
   style.textContent = ".chart path[role=link]:is(:hover, :focus-visible) { stroke: var(--ink); stroke-width: 5px; paint-order: stroke; outline: none; }";
   document.head.append(style);

@@ -1,7 +1,7 @@
 """Takes pictures of the app's pages, as they are now, in Chromium.
 
     python extensions/app/tests/pictures.py        the pictures of docs/app.md, in docs/images/app
-    python extensions/app/tests/pictures.py OUT    every page in both languages, at 1280 and 390 px, light and dark, to be looked at
+    python extensions/app/tests/pictures.py OUT [LANGUAGE ...]    every page in both languages, or in some, at 1280 and 390 px, light and dark, to be looked at
 
 It makes sessions of simulated observers and of the network that ships, and a report of them, in a folder that goes when it ends.
 """
@@ -15,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import chdir, contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -33,11 +33,11 @@ COLOURS = 128
 #: Pages with what tells that they are drawn.
 PAGES = {
     "home": ("/", "!!document.querySelector('table')"),
-    "paradigms": ("/paradigms", "[...document.querySelectorAll('.wall img')].slice(0, 6).every((picture) => picture.complete)"),
+    "paradigms": ("/paradigms", "!!document.querySelector('.wall img')?.complete"),
     "paradigm": ("/paradigms/vsr", "document.querySelector('#figure svg a') && document.querySelector('#display').alt"),
     "sessions": ("/sessions", "!!document.querySelector('table')"),
     "reports": ("/reports", "!!document.querySelector('tbody a')"),
-    "report": ("/reports/all", "!!document.querySelector('#inside')"),
+    "report": ("/reports/all#vsr_serial_position", "!!document.querySelector('#inside')"),
     "point": ("", "!!document.querySelector('tbody a')"),
     "trial": ("/sessions/{session}/trials/1", "!!document.querySelector('.strip img')"),
 }
@@ -91,12 +91,11 @@ def take(tab: Tab, file: Path, width: int, scheme: str, whole: bool) -> None:
     tab.screenshot(file)
 
 
-def main(out: Path | None) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
+def main(out: Path | None, languages: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):  # commands are shown with this folder's names alone
+        data = Path("data")
         session = sessions(data)
-        languages = ("en",) if out is None else ("en", "de")
-        for language in languages:
+        for language in ("en",) if out is None else languages:
             with the_app(data, language) as link, chromium(Path(folder) / f"profile-{language}") as browser, browser.tab() as tab:
                 tab.open(link)
                 tab.until("!!document.querySelector('.job')")
@@ -115,4 +114,4 @@ def main(out: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None, sys.argv[2:] or ("en", "de"))

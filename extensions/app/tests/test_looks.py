@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
-from chromium import chromium
+from chromium import Chromium, chromium
 from starlette.testclient import TestClient
 
 import spanlab
@@ -97,20 +99,15 @@ def test_a_point_is_opened_with_the_mouse_and_with_the_keyboard(tmp_path: Path, 
         assert tab.complaints == []
 
 
-def inside(tab: Tab, script: str) -> Any:
-    """The value of a script in the frame of a report, which has a world of its own there."""
-    frame = tab.ask("Page.getFrameTree")["frameTree"]["childFrames"][0]["frame"]["id"]
-    world = tab.ask("Page.createIsolatedWorld", frameId=frame, worldName="test")["executionContextId"]
-    said = tab.ask("Runtime.evaluate", expression=script, contextId=world, returnByValue=True, awaitPromise=True)
-    assert "exceptionDetails" not in said, said
-    return said["result"].get("value")
-
-
-def until_inside(tab: Tab, script: str, seconds: float = 120) -> None:
-    """Wait until something holds in the frame of a report."""
-    end = time.monotonic() + seconds
-    while not inside(tab, script):
-        assert time.monotonic() < end, script
+def inside(browser: Chromium) -> Tab:
+    """The frame of a report, which the browser keeps apart from the page around it."""
+    end = time.monotonic() + 60
+    while True:
+        with urlopen(f"http://127.0.0.1:{browser.port}/json/list", timeout=60) as answer:
+            frames = [one["webSocketDebuggerUrl"] for one in json.load(answer) if one["type"] == "iframe" and "/reports/all/page" in one["url"]]
+        if frames:
+            return Tab(frames[0])
+        assert time.monotonic() < end, "the report has no frame"
         time.sleep(0.2)
 
 
@@ -142,26 +139,34 @@ def test_a_report_is_made_and_its_points_are_opened_by_mouse_and_keyboard_alone(
                     tab.until(shown, 60)
                     assert (address, width, scheme, faults(tab, axe)) == (address, width, scheme, [])
                     assert tab.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
-                until_inside(tab, f"!!document.querySelector('{MARK}')")
-                inside(tab, f"(() => {{ {axe}; globalThis.axe = axe; return true; }})()")
-                found = json.loads(inside(tab, f"axe.run(document, {json.dumps(OF_FRAMES)}).then((result) => JSON.stringify(result.violations))"))
-                assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
+                with nullcontext(inside(browser)) as frame:  # to close it would close the page
+                    frame.until(f"!!document.querySelector('{MARK}')", 120)
+                    frame.evaluate(f"(() => {{ {axe}; return true; }})()")
+                    found = json.loads(frame.evaluate(f"axe.run(document, {json.dumps(OF_FRAMES)}).then((result) => JSON.stringify(result.violations))"))
+                    assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
+                    assert frame.complaints == []
         tab.screen(1280, 900)
         for hand in ("mouse", "keyboard"):
+            tab.open(base + "/reports")
+            tab.until("location.pathname === '/reports'")
             tab.open(base + "/reports/all#vsr_serial_position")
-            until_inside(tab, f"!!document.querySelector('{MARK}')")
-            inside(tab, f"document.querySelector('{MARK}').scrollIntoView({{block: 'center'}})")
-            if hand == "mouse":
-                tab.evaluate("document.querySelector('#inside').scrollIntoView({block: 'start'})")
-                time.sleep(1)
-                inside(tab, f"document.querySelector('{MARK}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
-                outer = tab.evaluate("(() => { const box = document.querySelector('#inside').getBoundingClientRect(); return [box.x, box.y]; })()")
-                box = f"document.querySelector('{MARK}').getBoundingClientRect()"
-                mine = inside(tab, f"(() => {{ const box = {box}; return [box.x + box.width / 2, box.y + box.height / 2]; }})()")
-                tab.click(outer[0] + mine[0], outer[1] + mine[1])
-            else:
-                inside(tab, f"document.querySelector('{MARK}').focus()")
-                enter(tab)
+            tab.until("!!document.querySelector('#inside')")
+            tab.evaluate("document.querySelector('#inside').scrollIntoView({block: 'start'})")
+            with nullcontext(inside(browser)) as frame:  # to close it would close the page
+                frame.until("document.documentElement?.dataset.ready === 'yes'", 120)
+                box = "document.querySelector('#vsr_serial_position').getBoundingClientRect()"
+                frame.until(f"scrollY > 300 && {box}.bottom > 0 && {box}.top < innerHeight", 20)
+                if hand == "mouse":
+                    frame.evaluate(f"document.querySelector('{MARK}').scrollIntoView({{block: 'center', behavior: 'instant'}})")
+                    mine, outer = (
+                        frame.middle(MARK),
+                        tab.evaluate("(() => { const { x, y } = document.querySelector('#inside').getBoundingClientRect(); return [x, y]; })()"),
+                    )
+                    assert mine is not None
+                    tab.click(outer[0] + mine[0], outer[1] + mine[1])
+                else:
+                    frame.evaluate(f"document.querySelector('{MARK}').focus()")
+                    enter(tab)
             tab.until("location.pathname === '/reports/all/points' && document.querySelectorAll('tbody a').length > 0", 60)
             assert faults(tab, axe) == []
             tab.evaluate("history.back()")
@@ -189,7 +194,7 @@ def test_everything_is_reached_by_keyboard_alone(tmp_path: Path) -> None:
             tab.evaluate("[...document.querySelectorAll('a[href], button:not(:disabled), input:not(:disabled), select, summary')].map((e) => e.outerHTML)")
         )
         hidden = set(
-            tab.evaluate("[...document.querySelectorAll('details:not([open]) :is(button, input, textarea), [hidden] select')].map((e) => e.outerHTML)")
+            tab.evaluate("[...document.querySelectorAll('details:not([open]) :is(button, input, textarea), [hidden] :is(select, a)')].map((e) => e.outerHTML)")
         )
         reached: set[str] = set()
         for _ in range(3 * len(wanted)):
