@@ -5,3 +5,4 @@ from .contrasts import Apart as Apart
 from .contrasts import Contrast as Contrast
 from .contrasts import contrast as contrast
 from .contrasts import contrast_of as contrast_of
+from .contrasts import over_both as over_both

@@ -166,13 +166,19 @@ def over_both(over_wordings: Contrast, over_trials: Contrast) -> Contrast:
     """A sum over wordings whose standard error holds for other wordings and other trials: all wordings have the same trials, so that their spread is not that
     of trials.
 
-    Both variances are added, with Satterthwaite's degrees of freedom. What wordings and trials have together is in both, so that this is on the safe side.
+    Both variances are added. What wordings and trials have together is in both, so that this is on the safe side. Degrees of freedom are those with which the
+    95% interval reaches as far as those over wordings and over trials together, the root of the sum of squares: those of Satterthwaite held down to 88% of
+    means over two wordings, whose own spread has one.
     """
+    from scipy.special import stdtridf, stdtrit
+
     parts = [(part.se**2, part.df) for part in (over_wordings, over_trials) if part.se != 0]
     variance = sum(part for part, _ in parts)
     if not variance > 0:
         return replace(over_wordings, se=math.nan if parts else 0.0)
-    return replace(over_wordings, se=math.sqrt(variance), df=variance**2 / sum(part**2 / df for part, df in parts))
+    error, end = math.sqrt(variance), (1 + LEVEL) / 2
+    reach = math.hypot(*(math.sqrt(part) * float(stdtrit(df, end)) for part, df in parts))
+    return replace(over_wordings, se=error, df=float(stdtridf(end, reach / error)) if len(parts) > 1 else parts[0][1])
 
 
 def contrast_of(cells: Cells, numbers: Sequence[int], weights: np.ndarray, *, shares: bool = False, level: float = LEVEL) -> Contrast:

@@ -9,9 +9,12 @@ all sessions of a model as one.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit, stdtrit
+
+from spanlab.analysis.means import Apart, Contrast, contrast, over_both
 
 from .model import pooled
 
@@ -24,6 +27,8 @@ CELLS = (
     (8, 1, 100, 1.0, 0.5, 0.0),
 )
 _BASE, _GAP = 0.5, 0.6
+#: The same for what the core does with wordings: few of them, and two repeats.
+FEW = tuple((wordings, 2, 60, sd_wording, 0.8, 0.4) for sd_wording in (0.0, 0.3, 0.6) for wordings in (2, 3, 5))
 
 
 def means_of(base: float, spread: float, rng: np.random.Generator) -> float:
@@ -64,6 +69,29 @@ def rates(cell: tuple[int, int, int, float, float, float], gap: float, sets: int
     return {"pooled": held / sets, "over_trials": without / sets}
 
 
+def mean_in_core(scores: np.ndarray) -> Contrast:
+    """Return the mean of a model as the core has it: repeats are averaged, and the variances over wordings and over trials are added."""
+    cells = scores.mean(axis=1)
+    over_wordings, over_each = (contrast([cells.mean(axis=axis)], [np.arange(cells.shape[1 - axis])], np.ones(1), share=True) for axis in (1, 0))
+    return replace(over_both(over_wordings, over_each), span=(0.0, 1.0))
+
+
+def rates_in_core(cell: tuple[int, int, int, float, float, float], gap: float, sets: int, seed: int) -> dict[str, float]:
+    """Return how often the core's intervals hold the mean of a model and the difference of two, and how often that over trials alone does."""
+    rng = np.random.default_rng(seed)
+    spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
+    mean = means_of(_BASE, spread, rng)
+    truth = means_of(_BASE + gap, spread, rng) - mean if gap else 0.0
+    held = dict.fromkeys(("mean", "difference", "over_trials"), 0)
+    for _ in range(sets):
+        first, second = simulated(cell, gap, rng)
+        mine, theirs = mean_in_core(first), mean_in_core(second)
+        ends = {"mean": mine.ends(), "difference": Apart(theirs, mine).ends(), "over_trials": over_trials(second - first)}
+        for name, (low, high) in ends.items():
+            held[name] += low <= (mean if name == "mean" else truth) <= high
+    return {name: count / sets for name, count in held.items()}
+
+
 def main(sets: int) -> None:
     """Print a line for each cell: coverage with a difference, and size without one."""
     print("wordings repeats trials sd_wording | coverage, size over wordings | coverage, size over trials alone")
@@ -71,6 +99,14 @@ def main(sets: int) -> None:
         with_gap, without = rates(cell, _GAP, sets, 100 + number), rates(cell, 0.0, sets, 200 + number)
         print(
             f"{cell[0]:8} {cell[1]:7} {cell[2]:6} {cell[3]:10.1f} | {with_gap['pooled']:.1%}, {1 - without['pooled']:.1%}"
+            f" | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
+            flush=True,
+        )
+    print("wordings sd_wording | mean held | difference: coverage, size | over trials alone: coverage, size")
+    for number, cell in enumerate(FEW):
+        with_gap, without = rates_in_core(cell, _GAP, sets, 300 + number), rates_in_core(cell, 0.0, sets, 400 + number)
+        print(
+            f"{cell[0]:8} {cell[3]:10.1f} | {without['mean']:.1%} | {with_gap['difference']:.1%}, {1 - without['difference']:.1%}"
             f" | {with_gap['over_trials']:.1%}, {1 - without['over_trials']:.1%}",
             flush=True,
         )

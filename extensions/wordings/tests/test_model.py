@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ..model import components, mean_squares, pooled
-from ..proof import CELLS, rates
+from ..proof import CELLS, FEW, mean_in_core, rates, rates_in_core
 
 
 def scores(sd_wording: float, sd_trial: float, sd_rest: float, shape: tuple[int, int, int], seed: int = 1) -> np.ndarray:
@@ -79,3 +79,32 @@ def test_intervals_hold_what_they_say_and_those_over_trials_do_not(cell: tuple[i
     found = rates(cell, 0.0, 300, seed=5)
     assert found["pooled"] >= 0.92
     assert found["over_trials"] < 0.75
+
+
+@pytest.mark.parametrize("cell", [FEW[4], FEW[7]])
+def test_the_core_s_intervals_hold_and_those_over_trials_do_not(cell: tuple[int, int, int, float, float, float]) -> None:
+    """The whole table, with 1,000 sets in each row, is in docs/statistics.md."""
+    found = rates_in_core(cell, 0.0, 150, seed=6)
+    assert found["difference"] >= 0.93
+    assert found["mean"] >= 0.9
+    assert found["over_trials"] < 0.87
+
+
+def test_the_simulated_mean_is_that_of_the_core() -> None:
+    import pandas as pd
+
+    from spanlab.analysis.data import Scored
+    from spanlab.analysis.means import contrast_of, unit_means
+
+    given = (scores(0.3, 0.5, 0.5, (4, 2, 30)) > 0).astype(float)
+    wording, repeat, trial = (index.ravel() for index in np.indices(given.shape))
+    items = pd.DataFrame(
+        {
+            **{"paradigm": "p", "agent_kind": "chat", "agent": "a", "participant": "", "chance": 0.5, "outcome": "answered", "oracle": False},
+            **{"session": [f"{one}.{other}" for one, other in zip(wording, repeat, strict=True)], "unit_session": [f"wording: {one}" for one in wording]},
+            **{"unit_trial": np.arange(given.size), "same_trial": trial, "correct": given.ravel()},
+        }
+    )
+    of_core = contrast_of(unit_means(Scored(items, items.iloc[:0], ()), ()), [0], np.ones(1), shares=True)
+    simulated = mean_in_core(given)
+    assert (of_core.value, of_core.se, of_core.df, of_core.n) == pytest.approx((simulated.value, simulated.se, simulated.df, simulated.n))
