@@ -81,12 +81,13 @@ def test_intervals_hold_what_they_say_and_those_over_trials_do_not(cell: tuple[i
     assert found["over_trials"] < 0.75
 
 
-@pytest.mark.parametrize("cell", [FEW[4], FEW[7]])
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", [FEW[4], FEW[6], FEW[7]])
 def test_the_core_s_intervals_hold_and_those_over_trials_do_not(cell: tuple[int, int, int, float, float, float]) -> None:
-    """The whole table, with 1,000 sets in each row, is in docs/statistics.md."""
-    found = rates_in_core(cell, 0.0, 150, seed=6)
-    assert found["difference"] >= 0.93
-    assert found["mean"] >= 0.9
+    """Two wordings, too: with Satterthwaite's degrees of freedom their means held 88 of 100. The proof counts all cells, in more sets."""
+    found = rates_in_core(cell, 0.0, 300, seed=6)
+    assert found["difference"] >= 0.935
+    assert found["mean"] >= 0.93
     assert found["over_trials"] < 0.87
 
 
