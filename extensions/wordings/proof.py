@@ -82,7 +82,7 @@ def rates_in_core(cell: tuple[int, int, int, float, float, float], gap: float, s
     spread = float(np.sqrt(cell[3] ** 2 + cell[4] ** 2 + cell[5] ** 2))
     mean = means_of(_BASE, spread, rng)
     truth = means_of(_BASE + gap, spread, rng) - mean if gap else 0.0
-    held = dict.fromkeys(("mean", "difference", "over_trials"), 0)
+    held: dict[str, int] = {"mean": 0, "difference": 0, "over_trials": 0}
     for _ in range(sets):
         first, second = simulated(cell, gap, rng)
         mine, theirs = mean_in_core(first), mean_in_core(second)
