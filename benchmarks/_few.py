@@ -71,7 +71,7 @@ def cells_of(right: np.ndarray, trials: np.ndarray, unit: Any = "participant") -
     ones = [np.ones(len(rows), np.int64) for rows in there]
     asked = [trials[rows, at] for at, rows in enumerate(there)]
     keys = pd.DataFrame({"at": range(conditions)})
-    return Cells(keys, values, there, ones, asked, np.zeros(conditions), [unit] * conditions, np.ones(conditions, bool), counts)
+    return Cells(keys, values, there, ones, asked, np.zeros(conditions), [unit] * conditions, np.ones(conditions, bool), counts, np.zeros(conditions))
 
 
 def of_trials(random: Random, share: float, trials: int) -> Contrast:

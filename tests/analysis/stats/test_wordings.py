@@ -51,10 +51,10 @@ def table(agent: str = "chat:m", wordings: int = 3, repeats: int = 2, *, sd: flo
     random, parts = np.random.RandomState(seed), []
     of_trial = random.normal(size=trials) * 0.8
     for wording in range(wordings):
-        shift = random.normal() * sd
+        likely = expit(0.5 + random.normal() * sd + of_trial)
+        drawn = [random.rand(trials) < likely for _ in range(1 if same else repeats)]
         for repeat in range(repeats):
-            if not same or not repeat:
-                right = random.rand(trials) < expit(0.5 + shift + of_trial)
+            right = drawn[0 if same else repeat]
             part = responses(lambda *_: 0.5, lengths=(1,), repetitions=trials, agent=agent, kind="chat", session=f"{agent} w{wording} r{repeat}")
             parts.append(part.assign(correct=right, agent_settings_hash=f"{wording}{repeat}", serial_position=1, set_size=4, list_length=None))
     return pd.concat(parts, ignore_index=True)
